@@ -1,0 +1,70 @@
+# Every target that runs Python first makes its own virtual environment in $(VENV).
+# Needed beforehand: make, and a Python >= 3.11 (choose one with `make PYTHON=/path/to/python ...`).
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
+SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+CACHES := .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.PHONY: help demo test lint format benchmarks clean clean-venv
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo        tune a clustering algorithm exactly, and show the result"
+	@echo "make test        run the test suite and the examples in docstrings"
+	@echo "make lint        ruff, mypy and the import contract"
+	@echo "make format      let ruff sort imports and format the code"
+	@echo "make benchmarks  run every script in benchmarks/"
+	@echo "make clean       remove the environment, caches and build output"
+
+demo: $(INSTALLED)
+	$(BIN)/python -m certune.demo
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmarks: $(INSTALLED)
+	@set -e; \
+	scripts='$(sort $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))'; \
+	if [ -z "$$scripts" ]; then echo "There is no script in benchmarks/." >&2; exit 1; fi; \
+	for script in $$scripts; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+clean: clean-venv
+	rm -rf build dist $(CACHES)
+	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+clean-venv:
+	rm -rf "$(VENV)"
+
+# A Python that answers but lacks venv or ensurepip is passed over, as is a shim without a version.
+$(INSTALLED): pyproject.toml
+	@set -e; \
+	if ! "$(BIN)/python" -c '$(SUITABLE)' >/dev/null 2>&1; then \
+	    base=; \
+	    for candidate in $(CANDIDATES); do \
+	        if "$$candidate" -c '$(SUITABLE)' >/dev/null 2>&1; then base=$$candidate; break; fi; \
+	    done; \
+	    if [ -z "$$base" ]; then \
+	        echo "certune needs Python >= 3.11 with the venv and ensurepip modules." >&2; \
+	        echo "Tried: $(CANDIDATES)." >&2; \
+	        echo "Install one (Debian, Ubuntu: python3 and python3-venv), or name it:" >&2; \
+	        echo "    make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; \
+	        exit 1; \
+	    fi; \
+	    echo "Making $(VENV) with $$base ($$("$$base" -V))"; \
+	    "$$base" -m venv --clear "$(VENV)"; \
+	fi
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch "$@"

@@ -1,0 +1,152 @@
+"""How much does the exact answer cost? A full sweep of alpha against calls of scipy.
+
+In one process and for each n: the time of `Linkage.dual` over alpha in [-10, 10] (points already
+turned into distances, utility included), divided by the time of one
+`scipy.cluster.hierarchy.linkage(d, "average")` call on the same distances; beside it a grid of
+1000 scipy calls, which finds no breakpoint and proves nothing. Peak memory and start-up times are
+measured in processes of their own.
+
+    python benchmarks/linkage_sweep.py [--sizes 50 100 200 400 800] [--instances 3] [--repeats 5]
+"""
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+
+def best_time(function, repeats):
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def digits_instances(n, count, metrics):
+    import certune as ct
+
+    classes = 5 if n <= 800 else 10
+    return ct.datasets.digits_clustering(
+        count, n_classes=classes, n_per_class=n // classes, metrics=metrics, random_state=n
+    )
+
+
+def measure(n, n_instances, repeats):
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    import certune as ct
+
+    families = {
+        "M2 power-mean": (ct.Linkage("power-mean", alpha=(-10, 10)), None),
+        "M1 min-max": (ct.Linkage("min-max", alpha=(-10, 10)), None),
+        "M3 product": (
+            ct.Linkage("product", alpha=[(-5, 5), (-5, 5)]),
+            ct.Segment({"alpha_0": -2, "alpha_1": 1}, {"alpha_0": 3, "alpha_1": 2}),
+        ),
+    }
+    rows = {name: [] for name in families}
+    grids, scipy_ms = [], []
+    one_metric = digits_instances(n, n_instances, ("euclidean",))
+    two_metrics = digits_instances(n, n_instances, ("euclidean", "cityblock"))
+    for single, double in zip(one_metric, two_metrics, strict=True):
+        condensed = squareform(single.distances[0], checks=False)
+        call = best_time(lambda c=condensed: linkage(c, "average"), max(20, 4 * repeats))
+        scipy_ms.append(1e3 * call)
+        grid = np.linspace(-10, 10, 1000)
+        some = grid[:: max(1, n // 20)]
+        start = time.perf_counter()
+        for alpha in some:
+            linkage(np.sign(alpha) * condensed**alpha, "average")
+        grids.append((time.perf_counter() - start) / len(some) * len(grid) / call)
+        for name, (family, segment) in families.items():
+            instance = double if segment is not None else single
+            dual = family.dual(instance, along=segment)
+            took = best_time(lambda f=family, i=instance, s=segment: f.dual(i, along=s), repeats)
+            rows[name].append((took / call, dual.n_pieces, len(dual.undecided)))
+    print(
+        f"n = {n}: one scipy call {np.median(scipy_ms):.3f} ms, 1000-point grid "
+        f"{np.median(grids):.0f} calls"
+    )
+    for name, values in rows.items():
+        ratios, pieces, undecided = zip(*values, strict=True)
+        print(
+            f"    {name:14s} full sweep = {np.median(ratios):7.1f} calls "
+            f"(from {min(ratios):.1f} to {max(ratios):.1f}), {np.median(pieces):.0f} pieces, "
+            f"{np.median(np.array(ratios) / np.array(pieces)):.2f} calls a piece, "
+            f"{sum(undecided)} undecided"
+        )
+
+
+def in_subprocess(code, **environment):
+    start = time.perf_counter()
+    output = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return time.perf_counter() - start, output
+
+
+def peak_memory(n):
+    """Peak resident memory of one sweep above what the process holds before it (Linux)."""
+    code = (
+        "import certune as ct\n"
+        "def kilobytes(field):\n"
+        "    lines = open('/proc/self/status').read().splitlines()\n"
+        "    return next(int(l.split()[1]) for l in lines if l.startswith(field))\n"
+        f"i = ct.datasets.digits_clustering(1, n_classes=5, n_per_class={n // 5})[0]\n"
+        "f = ct.Linkage(); f.dual(ct.datasets.digits_clustering(1, n_per_class=4)[0])\n"
+        "i.distances\n"
+        "open('/proc/self/clear_refs', 'w').write('5'); before = kilobytes('VmRSS')\n"
+        "f.dual(i); print(kilobytes('VmHWM') - before)"
+    )
+    return int(in_subprocess(code)[1]) / 1024
+
+
+def start_up():
+    code = (
+        "import time; start = time.perf_counter(); import certune as ct\n"
+        "print(time.perf_counter() - start)\n"
+        "i = ct.datasets.digits_clustering(1)[0]; i.distances; start = time.perf_counter()\n"
+        "ct.Linkage().dual(i); print(time.perf_counter() - start)"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        results = [in_subprocess(code, NUMBA_CACHE_DIR=cache)[1].split() for _ in range(2)]
+    for name, (imported, first) in zip(("cold", "cached"), results, strict=True):
+        print(f"{name:7s} import {float(imported):.2f} s, first dual {float(first):.2f} s")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[50, 100, 200, 400, 800])
+    parser.add_argument("--instances", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--skip-start-up", action="store_true")
+    options = parser.parse_args()
+    import numba
+    import scipy
+
+    print(
+        f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
+        f"numba {numba.__version__}, {platform.machine()}, {os.cpu_count()} cores"
+    )
+    for n in options.sizes:
+        measure(n, options.instances, options.repeats)
+    for n in options.sizes:
+        print(f"n = {n}: peak memory of one sweep {peak_memory(n):.0f} MB")
+    if not options.skip_start_up:
+        start_up()
+
+
+if __name__ == "__main__":
+    main()

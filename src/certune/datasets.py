@@ -1,0 +1,210 @@
+"""Sampled clustering problems for first steps, examples and tests.
+
+Tuning needs many instances of one kind. Each function draws them reproducibly: the same
+``random_state`` gives the same instances, and asking for more keeps the first ones as they are.
+"""
+
+import operator
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from certune.errors import InputError
+from certune.families.linkage.instance import ClusteringInstance, Metric
+
+RandomState: TypeAlias = int | np.random.Generator | None
+
+
+def digits_clustering(
+    n_instances: int = 20,
+    n_classes: int = 5,
+    n_per_class: int = 20,
+    metrics: Metric | Sequence[Metric] = ("euclidean",),
+    random_state: RandomState = 0,
+) -> list[ClusteringInstance]:
+    """Images of some handwritten digits, to be clustered by digit.
+
+    Each instance takes random classes and random images of each class from the bundled data
+    ``sklearn.datasets.load_digits`` (8 by 8 pixels, ten classes).
+
+    Parameters
+    ----------
+    n_instances : int, default 20
+        Number of instances.
+    n_classes : int, default 5
+        Digits in each instance, 1 to 10; also the number of clusters k.
+    n_per_class : int, default 20
+        Images of each digit, 1 to 174.
+    metrics : metric or sequence of metrics, default ("euclidean",)
+        As for ``ClusteringInstance``.
+    random_state : int, numpy Generator or None, default 0
+        Source of randomness.
+
+    Returns
+    -------
+    list of ClusteringInstance
+        Named like 'digits-000 (0,3,5,7,9)'.
+
+    Examples
+    --------
+    >>> digits_clustering(n_instances=1, n_classes=2, n_per_class=3)[0].n_points
+    6
+    """
+    from sklearn.datasets import load_digits
+
+    images, digit_of = load_digits(return_X_y=True)
+    members = [np.flatnonzero(digit_of == digit) for digit in range(10)]
+    _check_count("n_instances", n_instances, 0)
+    _check_count("n_classes", n_classes, 1, len(members))
+    _check_count("n_per_class", n_per_class, 1, min(map(len, members)))
+    rng = _generator(random_state)
+    instances = []
+    for number in range(n_instances):
+        digits = np.sort(rng.choice(len(members), size=n_classes, replace=False))
+        chosen = np.concatenate(
+            [rng.choice(members[digit], size=n_per_class, replace=False) for digit in digits]
+        )
+        rng.shuffle(chosen)
+        name = f"digits-{number:03d} ({','.join(map(str, digits))})"
+        instances.append(
+            ClusteringInstance(
+                points=images[chosen], metrics=metrics, target=digit_of[chosen], name=name
+            )
+        )
+    return instances
+
+
+def random_clustering(
+    n_instances: int = 20,
+    n_clusters: int = 5,
+    n_per_cluster: int = 20,
+    n_features: int = 2,
+    spread: float = 0.1,
+    metrics: Metric | Sequence[Metric] = ("euclidean",),
+    random_state: RandomState = 0,
+) -> list[ClusteringInstance]:
+    """Gaussian blobs around centres that are uniform in the unit cube.
+
+    Parameters
+    ----------
+    n_instances : int, default 20
+        Number of instances.
+    n_clusters, n_per_cluster : int, default 5 and 20
+        Blobs in each instance, and points in each blob.
+    n_features : int, default 2
+        Dimension.
+    spread : float, default 0.1
+        Standard deviation of a blob in every coordinate, positive.
+    metrics : metric or sequence of metrics, default ("euclidean",)
+        As for ``ClusteringInstance``.
+    random_state : int, numpy Generator or None, default 0
+        Source of randomness.
+
+    Returns
+    -------
+    list of ClusteringInstance
+        Named like 'random-000'; the target is the blob.
+
+    Examples
+    --------
+    >>> random_clustering(n_instances=1, n_clusters=2, n_per_cluster=3)
+    [ClusteringInstance('random-000', 6 points, metrics=('euclidean',), k=2, 2 target classes)]
+    """
+    _check_count("n_instances", n_instances, 0)
+    _check_count("n_clusters", n_clusters, 1)
+    _check_count("n_per_cluster", n_per_cluster, 1)
+    _check_count("n_features", n_features, 1)
+    if not 0 < spread < np.inf:
+        raise InputError(f"spread must be positive and finite, got {spread!r}")
+    rng = _generator(random_state)
+    instances = []
+    for number in range(n_instances):
+        blob = rng.permutation(np.repeat(np.arange(n_clusters), n_per_cluster))
+        centres = rng.random((n_clusters, n_features))
+        points = centres[blob] + spread * rng.standard_normal((len(blob), n_features))
+        instances.append(
+            ClusteringInstance(
+                points=points, metrics=metrics, target=blob, name=f"random-{number:03d}"
+            )
+        )
+    return instances
+
+
+def grid_clustering(
+    n_instances: int = 20,
+    side: int = 8,
+    n_points: int = 40,
+    n_clusters: int = 4,
+    metrics: Metric | Sequence[Metric] = ("cityblock",),
+    random_state: RandomState = 0,
+) -> list[ClusteringInstance]:
+    """Distinct points of a square integer grid: distances take few values, ties are everywhere.
+
+    Parameters
+    ----------
+    n_instances : int, default 20
+        Number of instances.
+    side : int, default 8
+        The grid has side * side points.
+    n_points : int, default 40
+        Points drawn without repetition, at most side * side.
+    n_clusters : int, default 4
+        Number of clusters k, at most n_points and side. The target cuts the grid into this many
+        vertical bands, of which a small sample may leave some empty.
+    metrics : metric or sequence of metrics, default ("cityblock",)
+        As for ``ClusteringInstance``.
+    random_state : int, numpy Generator or None, default 0
+        Source of randomness.
+
+    Returns
+    -------
+    list of ClusteringInstance
+        Named like 'grid-000'.
+
+    Examples
+    --------
+    >>> instance = grid_clustering(n_instances=1, side=3, n_points=9, n_clusters=3)[0]
+    >>> sorted(set(instance.distances.ravel().tolist()))
+    [0.0, 1.0, 2.0, 3.0, 4.0]
+    """
+    _check_count("n_instances", n_instances, 0)
+    _check_count("side", side, 1)
+    _check_count("n_points", n_points, 1, side * side)
+    _check_count("n_clusters", n_clusters, 1, min(n_points, side))
+    rng = _generator(random_state)
+    instances = []
+    for number in range(n_instances):
+        cells = rng.choice(side * side, size=n_points, replace=False)
+        points = np.column_stack(np.divmod(cells, side)).astype(np.float64)
+        bands = cells // side * n_clusters // side
+        instances.append(
+            ClusteringInstance(
+                points=points,
+                metrics=metrics,
+                target=bands,
+                k=n_clusters,
+                name=f"grid-{number:03d}",
+            )
+        )
+    return instances
+
+
+def _check_count(name: str, value: Any, low: int, high: int | None = None) -> None:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = low - 1
+    if isinstance(value, bool) or count < low or (high is not None and count > high):
+        wanted = f"at least {low}" if high is None else f"from {low} to {high}"
+        raise InputError(f"{name} must be an integer {wanted}, got {value!r}")
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"random_state must be a non-negative integer, a numpy Generator or None, got "
+            f"{random_state!r}: pass for example random_state=0"
+        ) from None

@@ -1,0 +1,8 @@
+"""Functions of a parameter: how the utility of an algorithm depends on its setting."""
+
+from __future__ import annotations
+
+from certune.dual.piecewise import PiecewiseFunction
+from certune.dual.sums import mean, sum_of
+
+__all__ = ["PiecewiseFunction", "mean", "sum_of"]

@@ -1,0 +1,329 @@
+"""Exact piecewise constant functions of one parameter.
+
+The utility of an algorithm on one instance, as a function of its parameter along a line, is
+piecewise constant. :class:`PiecewiseFunction` keeps it without rounding: values are fractions,
+and a breakpoint is not a float but the gap that is known to contain it. Maxima, sums and level
+sets are therefore statements about the true function, not about samples of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.dual.integers import (
+    FloatArray,
+    as_fraction,
+    nearest,
+    over_common_denominator,
+    quotients,
+    rounded_down,
+    rounded_up,
+)
+from certune.dual.pieces import integral_bounds, multiplied, restricted, superlevel_intervals
+from certune.dual.record import PieceRecord
+from certune.dual.sweep import total
+from certune.errors import ParameterError
+
+# A breakpoint that is enclosed more loosely than this, relative to max(1, |t|), is not resolved.
+BREAKPOINT_RESOLUTION = 1e-9
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class PiecewiseFunction(PieceRecord):
+    """Piecewise constant function on ``[low, high]``, known exactly up to narrow gaps.
+
+    Piece i is the closed interval ``[starts[i], stops[i]]``, possibly a single point, on which
+    the function equals ``numerators[i] / denominator``. Between two pieces lies the open gap
+    ``(stops[i], starts[i + 1])``, in which it is only known to stay between ``gap_lower[i]`` and
+    ``gap_upper[i]`` over the same denominator. A breakpoint is such a gap.
+
+    Functions are immutable and canonical: gaps across which the function is known to be constant
+    are closed, and fractions are in lowest terms. ``f == g`` holds if both state the same about
+    every point. ``-f``, ``f + g``, ``f - g`` and ``f * c`` are exact, for `c` an integer, a
+    fraction, or a float taken as the dyadic rational that it is.
+
+    Parameters
+    ----------
+    starts, stops : array-like of float
+        Ends of the m pieces, ``starts[i] <= stops[i] < starts[i + 1]``.
+    numerators : iterable of int
+        Values of the m pieces, times the denominator; integers of any size.
+    gap_lower, gap_upper : iterable of int
+        Bounds in the m - 1 gaps, times the denominator.
+    denominator : int
+        Common positive denominator of values and bounds.
+    name : str, default="t"
+        Name of the parameter.
+
+    Examples
+    --------
+    >>> f = PiecewiseFunction([0, 0.5], [0.25, 1], [1, 2], [1], [2], 3, name="alpha")
+    >>> f
+    PiecewiseFunction(alpha in [0.0, 1.0], 2 pieces, max 0.6666666666666666)
+    >>> f.breakpoints
+    array([[0.25, 0.5 ]])
+    >>> f([0.25, 0.3, 1.0])
+    array([0.33333333,        nan, 0.66666667])
+    >>> f.argmax()
+    [(0.5, 1.0)]
+    """
+
+    # Lets numpy scalars hand `2 * f` over to this class.
+    __array_ufunc__ = None
+
+    @classmethod
+    def from_values(
+        cls,
+        starts: npt.ArrayLike,
+        stops: npt.ArrayLike,
+        values: Iterable[Any],
+        gap_lower: Iterable[Any],
+        gap_upper: Iterable[Any],
+        name: str = "t",
+    ) -> PiecewiseFunction:
+        """Make a function from values that are floats, integers or fractions, all taken exactly.
+
+        Parameters
+        ----------
+        starts, stops : array-like of float
+            Ends of the m pieces.
+        values : iterable of float, int or Fraction
+            Values of the m pieces.
+        gap_lower, gap_upper : iterable of float, int or Fraction
+            Bounds in the m - 1 gaps.
+        name : str, default="t"
+            Name of the parameter.
+        """
+        values, gap_lower, gap_upper = list(values), list(gap_lower), list(gap_upper)
+        top, denominator = over_common_denominator(
+            values + gap_lower + gap_upper, "values, gap_lower and gap_upper"
+        )
+        m, g = len(values), len(values) + len(gap_lower)
+        return cls(starts, stops, top[:m], top[m:g], top[g:], denominator, name)
+
+    @classmethod
+    def constant(cls, low: float, high: float, value: Any, name: str = "t") -> PiecewiseFunction:
+        """Return the function with one value (float, int or Fraction, taken exactly)."""
+        return cls.from_values([low], [high], [value], [], [], name)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Values of the pieces, correctly rounded."""
+        values = quotients(self.numerators, self.denominator)
+        values.setflags(write=False)
+        return values
+
+    @property
+    def undecided(self) -> FloatArray:
+        """Gaps in which more than the place of one change is open, one row for each.
+
+        These are gaps whose bounds exceed the range of the two neighbouring values, and gaps
+        that are wider than ``1e-9 * max(1, |t|)``.
+        """
+        gaps, left, right = self.breakpoints, self.numerators[:-1], self.numerators[1:]
+        below = self.gap_lower < np.minimum(left, right)
+        above = self.gap_upper > np.maximum(left, right)
+        scale = np.maximum(1.0, np.abs(gaps).max(axis=1, initial=0.0))
+        wide = gaps[:, 1] - gaps[:, 0] > BREAKPOINT_RESOLUTION * scale
+        return gaps[np.logical_or.reduce((below, above, wide))]
+
+    @overload
+    def __call__(self, t: float) -> float: ...
+    @overload
+    def __call__(self, t: Sequence[float] | npt.NDArray[Any]) -> FloatArray: ...
+    def __call__(self, t: Any) -> float | FloatArray:
+        """Evaluate the function, correctly rounded. O(log m) a point for m pieces.
+
+        Parameters
+        ----------
+        t : float or array-like of float
+            Points of the domain.
+
+        Returns
+        -------
+        float or ndarray
+            The value; NaN ("not decided") in a gap whose bounds differ.
+        """
+        points = np.asarray(t, dtype=np.float64)
+        if not ((points >= self.low) & (points <= self.high)).all():
+            raise self._outside(t)
+        index = np.searchsorted(self.starts, points, side="right") - 1
+        result = np.where(
+            points <= self.stops[index],
+            self.values[index],
+            self._gap_values[index],
+        )
+        return float(result) if result.ndim == 0 else result
+
+    @cached_property
+    def _gap_values(self) -> FloatArray:
+        # Right of the last piece there is no gap; NaN stands there so that indices agree.
+        values = np.full(self.n_pieces, np.nan)
+        known = np.append(self.gap_lower == self.gap_upper, False)
+        values[known] = quotients(self.gap_lower[known[:-1]], self.denominator)
+        return values
+
+    def _outside(self, t: Any) -> ParameterError:
+        return ParameterError(
+            f"{self.name} must lie in the domain [{self.low!r}, {self.high!r}], got {t!r}."
+        )
+
+    def enclose_exact(self, t: float) -> tuple[Fraction, Fraction]:
+        """Return exact bounds of the value at `t`, equal where it is decided. O(log m)."""
+        t = float(t)
+        if not self.low <= t <= self.high:
+            raise self._outside(t)
+        index = int(np.searchsorted(self.starts, t, side="right")) - 1
+        if t <= self.stops[index]:
+            value = self._fraction(self.numerators[index])
+            return value, value
+        return self._fraction(self.gap_lower[index]), self._fraction(self.gap_upper[index])
+
+    def enclose(self, t: float) -> tuple[float, float]:
+        """Return float bounds of the value at `t`, rounded outward. O(log m).
+
+        The exact value always lies between the bounds; where it is decided but not a float, they
+        are neighbouring floats.
+        """
+        lower, upper = self.enclose_exact(t)
+        return rounded_down(lower), rounded_up(upper)
+
+    def value_at(self, t: float) -> Fraction | None:
+        """Return the exact value at `t`, or None where it is not decided. O(log m)."""
+        lower, upper = self.enclose_exact(t)
+        return lower if lower == upper else None
+
+    def _fraction(self, numerator: Any) -> Fraction:
+        return Fraction(int(numerator), self.denominator)
+
+    @cached_property
+    def max_exact(self) -> Fraction:
+        """Best value that is attained on a piece."""
+        return self._fraction(self.numerators.max())
+
+    def max(self) -> float:
+        """Return the best value that is attained on a piece, correctly rounded. O(m)."""
+        return nearest(self.max_exact)
+
+    @cached_property
+    def upper_bound_exact(self) -> Fraction:
+        """Upper bound of the function over the whole domain, gaps included."""
+        return self._fraction(np.append(self.numerators, self.gap_upper).max())
+
+    @property
+    def upper_bound(self) -> float:
+        """Upper bound over the whole domain, correctly rounded, like :meth:`max`.
+
+        Compare `upper_bound_exact` with `max_exact` to prove that the maximum is attained.
+        """
+        return nearest(self.upper_bound_exact)
+
+    def argmax(self) -> list[tuple[float, float]]:
+        """Return the maximal closed intervals on which the best value is attained. O(m).
+
+        Pieces are joined across gaps whose lower bound is the best value.
+        """
+        return [(low, high) for low, high in self._superlevel(self.max_exact).tolist()]
+
+    def widest_plateau(self, tolerance: Any) -> tuple[float, float]:
+        """Return the widest interval on which the function is nearly optimal. O(m).
+
+        Parameters
+        ----------
+        tolerance : float, int or Fraction
+            The value may be worse than the best by this much, at least 0; a gap counts by its
+            lower bound.
+
+        Returns
+        -------
+        tuple of float
+            The first of the widest intervals.
+        """
+        slack = as_fraction(tolerance)
+        if slack is None or slack < 0:
+            raise ParameterError(f"tolerance must be a number >= 0, got {tolerance!r}.")
+        intervals = self._superlevel(self.max_exact - slack)
+        low, high = intervals[np.argmax(intervals[:, 1] - intervals[:, 0])].tolist()
+        return low, high
+
+    def _superlevel(self, level: Fraction) -> FloatArray:
+        return superlevel_intervals(self._pieces, math.ceil(level * self.denominator))
+
+    def integral(self) -> tuple[float, float]:
+        """Return bounds of the integral over the domain, rounded outward. O(m)."""
+        lower, upper = integral_bounds(self._pieces)
+        return rounded_down(lower), rounded_up(upper)
+
+    def restrict(self, low: float, high: float) -> PiecewiseFunction:
+        """Return the function on a smaller domain. O(m).
+
+        Parameters
+        ----------
+        low, high : float
+            The new domain, ``self.low <= low <= high <= self.high``.
+
+        Raises
+        ------
+        ParameterError
+            If the new domain is empty or not inside the old one.
+        UndecidedError
+            If an end lies in a gap, where the value is not decided.
+        """
+        low, high = float(low) + 0.0, float(high) + 0.0
+        if not self.low <= low <= high <= self.high:
+            raise self._outside((low, high))
+        return self._of(restricted(self._pieces, low, high), self.name)
+
+    def sample_points(self) -> FloatArray:
+        """Return one point of every piece, its middle."""
+        return np.clip(0.5 * self.starts + 0.5 * self.stops, self.starts, self.stops)
+
+    @classmethod
+    def _sum(cls, functions: Sequence[PiecewiseFunction]) -> PiecewiseFunction:
+        first = functions[0]
+        for other in functions:
+            if other.low != first.low or other.high != first.high:
+                raise ParameterError(
+                    "Functions can only be added over the same domain, got "
+                    f"[{first.low!r}, {first.high!r}] and [{other.low!r}, {other.high!r}]; "
+                    "use restrict to cut them to a common one."
+                )
+        names = {function.name for function in functions}
+        pieces = total([function._pieces for function in functions])
+        return cls._of(pieces, first.name if len(names) == 1 else "t")
+
+    def __add__(self, other: object) -> PiecewiseFunction:
+        if not isinstance(other, PiecewiseFunction):
+            return NotImplemented
+        return self._sum([self, other])
+
+    def __sub__(self, other: object) -> PiecewiseFunction:
+        if not isinstance(other, PiecewiseFunction):
+            return NotImplemented
+        return self._sum([self, -other])
+
+    def __neg__(self) -> PiecewiseFunction:
+        return self * -1
+
+    def __mul__(self, factor: Any) -> PiecewiseFunction:
+        exact = as_fraction(factor)
+        if exact is None:
+            return NotImplemented
+        return self._of(multiplied(self._pieces, *exact.as_integer_ratio()), self.name)
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        pieces = "1 piece" if self.n_pieces == 1 else f"{self.n_pieces} pieces"
+        return (
+            f"PiecewiseFunction({self.name} in [{self.low!r}, {self.high!r}], {pieces}, "
+            f"max {self.max()!r})"
+        )

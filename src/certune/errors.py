@@ -1,0 +1,28 @@
+"""Exceptions of certune.
+
+Every error that the package raises on purpose derives from :class:`CertuneError`, so that a
+caller can tell a misuse or an open decision from a defect. Messages say what was given, what was
+expected and what to do.
+"""
+
+from __future__ import annotations
+
+
+class CertuneError(Exception):
+    """Base of all errors raised by certune."""
+
+
+class InputError(CertuneError, ValueError):
+    """Data (points, distances, labels, arrays of pieces) that cannot be used."""
+
+
+class ParameterError(CertuneError, ValueError):
+    """A parameter, an option or a range that is not admissible."""
+
+
+class UndecidedError(CertuneError):
+    """A question that cannot be answered with certainty at the available precision."""
+
+
+class CertificateError(CertuneError):
+    """A certificate that does not prove what it claims."""

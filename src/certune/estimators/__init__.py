@@ -1,0 +1,8 @@
+"""scikit-learn estimators that run the algorithms of the families at one setting."""
+
+from __future__ import annotations
+
+from certune.estimators.choice import estimator_for
+from certune.estimators.linkage_clustering import LinkageClustering
+
+__all__ = ["LinkageClustering", "estimator_for"]

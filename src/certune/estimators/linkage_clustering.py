@@ -1,0 +1,182 @@
+"""Linkage clustering at one setting, as a scikit-learn estimator.
+
+This is where a tuned parameter is put to use: the estimator runs exactly the algorithm that the
+family has been tuned for, ties included.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from certune.errors import InputError, ParameterError
+from certune.families.linkage import ClusteringInstance, Linkage
+
+Metric: TypeAlias = str | Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], float]
+
+
+class LinkageClustering(ClusterMixin, BaseEstimator):
+    """Agglomerative clustering with a parameterised linkage and an optimal pruning.
+
+    The two nearest clusters are joined again and again, and the tree is pruned to the
+    `n_clusters` clusters that minimise an objective. Unlike in
+    :class:`sklearn.cluster.AgglomerativeClustering` these need not be the last ones to be joined.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+        Number of clusters.
+    kind : {"power-mean", "min-max", "product"}, default="power-mean"
+        How the distance of two clusters follows from the distances of their points, see
+        :class:`certune.Linkage`.
+    alpha : float or sequence of float, default=1.0
+        Exponent of the linkage. For power-mean linkage -inf, 1 and inf are single, average and
+        complete linkage. Product linkage needs one exponent for each metric.
+    metric : str, callable or list of them, default="euclidean"
+        One or several metrics, names of SciPy or functions of two points; ``"precomputed"`` if X
+        is a matrix of distances.
+    weights : sequence of float, optional
+        Weights of several metrics; equal by default. Product linkage has none.
+    objective : {"k-median", "k-means", "k-center"}, default="k-median"
+        What the pruning minimises.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each sample, numbered in the order of their first samples.
+    children_ : ndarray of shape (n_samples - 1, 2)
+        The two nodes that each merge joins; nodes below n_samples are samples, and node
+        n_samples + i is the result of merge i.
+    distances_ : ndarray of shape (n_samples - 1,)
+        Linkage distance of each merge.
+    linkage_matrix_ : ndarray of shape (n_samples - 1, 4)
+        The tree for :func:`scipy.cluster.hierarchy.dendrogram`.
+    n_leaves_ : int
+        Number of samples.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 2.0], [1.0, 4.0], [9.0, 2.0], [9.0, 4.0]])
+    >>> LinkageClustering(n_clusters=2, alpha=-2.5).fit_predict(X)
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        kind: str = "power-mean",
+        alpha: float | Sequence[float] = 1.0,
+        metric: Metric | Sequence[Metric] = "euclidean",
+        weights: Sequence[float] | None = None,
+        objective: str = "k-median",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kind = kind
+        self.alpha = alpha
+        self.metric = metric
+        self.weights = weights
+        self.objective = objective
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples)
+            Coordinates, or distances if ``metric="precomputed"``.
+        y : ignored
+            Present for scikit-learn's conventions.
+
+        Returns
+        -------
+        LinkageClustering
+            The fitted estimator.
+        """
+        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        n_clusters = self._checked_n_clusters(len(points))
+        if self._is_precomputed:
+            if points.shape[0] != points.shape[1]:
+                raise InputError(
+                    "With metric='precomputed' X must be a square matrix of distances, got the "
+                    f"shape {points.shape}; pass coordinates with another metric."
+                )
+            instance = ClusteringInstance(distances=points, k=n_clusters)
+        else:
+            instance = ClusteringInstance(points=points, metrics=self.metric, k=n_clusters)
+        family = Linkage(
+            self.kind, alpha=self._fixed_alpha(), weights=self.weights, objective=self.objective
+        )
+        tree = family.solve(instance, {})
+        self.labels_ = tree.labels
+        self.children_ = tree.children
+        self.distances_ = tree.heights
+        self.linkage_matrix_ = tree.linkage_matrix
+        self.n_leaves_ = tree.n_points
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> npt.NDArray[np.int64]:
+        """Cluster the samples and return their labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples)
+            Coordinates, or distances if ``metric="precomputed"``.
+        y : ignored
+            Present for scikit-learn's conventions.
+        **kwargs : dict
+            Passed to `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        labels: npt.NDArray[np.int64] = super().fit_predict(X, y, **kwargs)
+        return labels
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _checked_n_clusters(self, n_samples: int) -> int:
+        count = self.n_clusters
+        if not isinstance(count, numbers.Integral) or isinstance(count, bool) or count < 1:
+            raise ParameterError(
+                "The 'n_clusters' parameter of LinkageClustering must be an int in the range "
+                f"[1, inf). Got {count!r} instead."
+            )
+        if count > n_samples:
+            raise ParameterError(
+                f"n_samples={n_samples} should be >= n_clusters={count}: ask for fewer clusters."
+            )
+        return int(count)
+
+    def _fixed_alpha(self) -> Any:
+        """Return the exponent or exponents; a pair would mean a range to the family."""
+        if self.kind == "product":
+            if np.ndim(self.alpha) != 1:
+                raise ParameterError(
+                    "With kind='product' alpha must be one exponent for each metric. "
+                    f"Got {self.alpha!r} instead."
+                )
+            return [float(entry) for entry in np.asarray(self.alpha)]
+        if not isinstance(self.alpha, numbers.Real) or isinstance(self.alpha, bool):
+            raise ParameterError(
+                "The 'alpha' parameter of LinkageClustering must be a number, -inf for single and "
+                f"inf for complete linkage. Got {self.alpha!r} instead."
+            )
+        return float(self.alpha)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags

@@ -1,0 +1,186 @@
+"""Sign of a sum of real powers with integer coefficients, including the proof that it is zero.
+
+A linkage comparison at one parameter is the sign of ``sum_i c_i prod_l b_il ** e_l`` with
+integers c, positive rationals b and rational exponents e (every float is a rational number).
+Balls settle the sign unless the sum vanishes.  Zero is decided by algebra: positive real
+radicals, no two of which have a rational quotient, are linearly independent over the rationals
+(Besicovitch 1940, Mordell 1953); so the sum is zero if and only if it is zero within every class
+of terms with rational quotients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+
+import flint
+from flint import arb, fmpq, fmpz
+
+FIRST_PRECISION = 96
+LAST_PRECISION = 1 << 14
+_LARGEST_EXPONENT = 1 << 12
+
+
+@dataclass(frozen=True)
+class Radicals:
+    """The number ``sum_i coefficients[i] * prod_l bases[i][l] ** exponents[l]``.
+
+    With ``logarithm`` set it is ``sum_i coefficients[i] * sum_l exponents[l] * log bases[i][l]``,
+    the comparison of geometric means.
+    """
+
+    coefficients: tuple[int, ...]
+    bases: tuple[tuple[Fraction, ...], ...]
+    exponents: tuple[Fraction, ...]
+    logarithm: bool = False
+
+    def enclose(self, precision: int) -> arb:
+        """Ball that contains the number, computed with that many bits."""
+        with flint.ctx.workprec(precision):
+            total = arb(0)
+            exponents = [arb(_rational(e)) for e in self.exponents]
+            for coefficient, bases in zip(self.coefficients, self.bases, strict=True):
+                exponent = arb(0)
+                for base, power in zip(bases, exponents, strict=True):
+                    exponent += power * arb(_rational(base)).log()
+                total += coefficient * (exponent if self.logarithm else exponent.exp())
+            return total
+
+
+def _rational(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
+def _ball_sign(value: arb) -> int | None:
+    if value > 0:
+        return 1
+    if value < 0:
+        return -1
+    return None
+
+
+def sign_of_radicals(number: Radicals) -> int | None:
+    """Sign of the number: -1, 0, 1, or ``None`` if it could not be decided.
+
+    Balls at the first precision, then the zero test, then balls with doubling precision.
+    """
+    sign = _ball_sign(number.enclose(FIRST_PRECISION))
+    if sign is not None:
+        return sign
+    if is_zero(number):
+        return 0
+    precision = 2 * FIRST_PRECISION
+    while precision <= LAST_PRECISION:
+        sign = _ball_sign(number.enclose(precision))
+        if sign is not None:
+            return sign
+        precision *= 2
+    return None
+
+
+def is_zero(number: Radicals) -> bool:
+    """Is the number proved to be zero? ``False`` may also mean that the proof is out of reach.
+
+    Exponents are written ``g p_l / q`` with small p.  As g is coprime to q, a quotient of two
+    terms is rational exactly if the quotient of their products ``prod_l b_l ** p_l`` is a perfect
+    q-th power.
+    """
+    powers, common, root = _factored_exponents(number.exponents)
+    if max((abs(p) for p in powers), default=0) > _LARGEST_EXPONENT:
+        return _cancels(number)
+    if number.logarithm:
+        return _product_is_one(number, powers)
+    sums: list[tuple[fmpq, fmpq]] = []  # representative product, rational sum of its class
+    for coefficient, bases in zip(number.coefficients, number.bases, strict=True):
+        product = _power_product(bases, powers)
+        for i, (representative, total) in enumerate(sums):
+            factor = _rational_root(product / representative, root)
+            if factor is not None:
+                if factor != 1 and common > _LARGEST_EXPONENT:
+                    return False
+                sums[i] = (representative, total + coefficient * factor**common)
+                break
+        else:
+            sums.append((product, fmpq(coefficient)))
+    return all(total == 0 for _, total in sums)
+
+
+def _factored_exponents(exponents: Sequence[Fraction]) -> tuple[list[int], int, int]:
+    """Integers p, g, q with ``exponents[l] == g * p[l] / q``, g and q as large as possible."""
+    root = lcm(*(exponent.denominator for exponent in exponents))
+    numerators = [int(exponent * root) for exponent in exponents]
+    common = gcd(*numerators) or 1
+    return [numerator // common for numerator in numerators], common, root
+
+
+def _cancels(number: Radicals) -> bool:
+    """Do terms with the same bases cancel? All that is looked at when exponents are too long."""
+    totals: dict[tuple[Fraction, ...], int] = {}
+    for coefficient, bases in zip(number.coefficients, number.bases, strict=True):
+        totals[bases] = totals.get(bases, 0) + coefficient
+    return all(total == 0 for total in totals.values())
+
+
+def _power_product(bases: Sequence[Fraction], powers: Sequence[int]) -> fmpq:
+    product = fmpq(1)
+    for base, power in zip(bases, powers, strict=True):
+        product *= _rational(base) ** power
+    return product
+
+
+def _rational_root(value: fmpq, root: int) -> fmpq | None:
+    """The root-th root of a positive rational if it is rational."""
+    if root == 1:
+        return value
+    numerator = _integer_root(value.p, root)
+    denominator = _integer_root(value.q, root)
+    if numerator is None or denominator is None:
+        return None
+    return fmpq(numerator, denominator)
+
+
+def _integer_root(value: fmpz, root: int) -> fmpz | None:
+    if value == 1:
+        return value
+    if root >= value.bit_length():
+        return None
+    candidate = value.root(root)
+    return candidate if candidate**root == value else None
+
+
+def _product_is_one(number: Radicals, powers: Sequence[int]) -> bool:
+    """Is ``prod_i (prod_l b_il ** p_l) ** c_i`` equal to 1? Tested on coprime factors."""
+    exponent_of: dict[int, int] = {}
+    values: list[tuple[int, int]] = []
+    for coefficient, bases in zip(number.coefficients, number.bases, strict=True):
+        for base, power in zip(bases, powers, strict=True):
+            values.append((base.numerator, coefficient * power))
+            values.append((base.denominator, -coefficient * power))
+    basis = _coprime_basis([value for value, _ in values if value > 1])
+    for value, exponent in values:
+        for factor in basis:
+            while value % factor == 0:
+                value //= factor
+                exponent_of[factor] = exponent_of.get(factor, 0) + exponent
+    return all(exponent == 0 for exponent in exponent_of.values())
+
+
+def _coprime_basis(values: Sequence[int]) -> list[int]:
+    """Pairwise coprime integers > 1 such that every value is a product of their powers."""
+    basis: list[int] = []
+    pending = list(dict.fromkeys(values))
+    while pending:
+        value = pending.pop()
+        if value == 1:
+            continue
+        for i, factor in enumerate(basis):
+            common = gcd(value, factor)
+            if common > 1:
+                del basis[i]
+                pending.extend({common, value // common, factor // common})
+                break
+        else:
+            basis.append(value)
+    return basis

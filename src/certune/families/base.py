@@ -1,0 +1,97 @@
+"""What a family is: a parameterised algorithm together with its exact dual utility function.
+
+A family runs on an instance at one parameter (``run``: the plain algorithm, a utility) and along
+a segment of the parameter space (``dual``: the same utility as an exact function of the
+parameter).  ``dual(t)`` equals ``run`` at that point; `certune.testing.check_family` holds a
+family to that.  Everything above this layer (tuning, guarantees, online learning) sees families
+only through this class.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from certune.dual import PiecewiseFunction
+from certune.space import ParameterSpace, Segment
+
+Params = Mapping[str, Any] | float
+
+
+class Family(ABC):
+    """A parameterised algorithm whose utility is known exactly along segments.
+
+    Subclasses are immutable: the same family, instance and parameter always give the same answer.
+    """
+
+    @property
+    @abstractmethod
+    def space(self) -> ParameterSpace:
+        """The free parameters and their ranges."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Hexadecimal hash of everything that defines the family; part of certificates."""
+
+    @property
+    def utility_range(self) -> tuple[float, float]:
+        """Smallest and largest utility that any instance can have."""
+        return 0.0, 1.0
+
+    @property
+    def baselines(self) -> dict[str, dict[str, Any]]:
+        """Default settings by name, as parameters for `run`."""
+        return {}
+
+    @abstractmethod
+    def check_instance(self, instance: Any) -> None:
+        """Raise `InputError` if the instance does not fit this family."""
+
+    @abstractmethod
+    def instance_fingerprint(self, instance: Any) -> str:
+        """Hexadecimal hash of the instance's content."""
+
+    @abstractmethod
+    def run_exact(self, instance: Any, params: Params) -> Fraction:
+        """Utility of the algorithm at one parameter, as an exact rational number."""
+
+    def run(self, instance: Any, params: Params) -> float:
+        """Utility of the algorithm at one parameter: the plain algorithm, the oracle of `dual`.
+
+        Parameters
+        ----------
+        instance : object
+            A problem instance of this family.
+        params : mapping or float
+            Parameter values by name; a bare number if there is just one real parameter.
+
+        Returns
+        -------
+        float
+            The utility; larger is better.
+        """
+        return float(self.run_exact(instance, params))
+
+    @abstractmethod
+    def solve(self, instance: Any, params: Params) -> Any:
+        """Output of the algorithm at one parameter."""
+
+    @abstractmethod
+    def dual(self, instance: Any, along: Segment | None = None) -> PiecewiseFunction:
+        """Utility as an exact function of the position on a segment.
+
+        Parameters
+        ----------
+        instance : object
+            A problem instance of this family.
+        along : Segment, optional
+            A straight line in the parameter space; by default the one free parameter.
+
+        Returns
+        -------
+        PiecewiseFunction
+            Function of t on the segment's domain, equal to `run` at ``along.at(t)``.
+        """

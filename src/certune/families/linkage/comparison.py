@@ -1,0 +1,386 @@
+"""The exact layer's answers to the sweep: is cluster pair (x, y) nearer than (x, z)?
+
+Distances and parameters are floats, hence rationals, so every comparison is one of sums of real
+powers of rationals: `certune.exact` decides its sign at a point, whether it vanishes identically,
+and its sign on an interval.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from flint import arb, fmpq, fmpq_poly
+from numpy.typing import NDArray
+
+from certune.exact import Radicals, sign_of_radicals, sign_on_interval
+from certune.exact.radicals import is_zero
+from certune.families.linkage.course import Line
+from certune.families.linkage.instance import ClusteringInstance
+
+NEARER, TIE, FARTHER, UNKNOWN = 1, 0, -1, 2
+
+Vector = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Order of the cluster pairs (x, y) and (x, z), given by marks 1, 2, 3 at their members."""
+
+    instance: ClusteringInstance
+    line: Line
+    marks: NDArray[np.uint8]
+
+    @cached_property
+    def _pairs(self) -> tuple[Counter[Vector], Counter[Vector], int, int]:
+        """Distance vectors with multiplicities of (x, y) and (x, z), and the sizes of y and z."""
+        members = [np.flatnonzero(self.marks == mark) for mark in (1, 2, 3)]
+        vectors = []
+        for other in members[1:]:
+            block = self.instance.distances[:, members[0][:, None], other[None, :]]
+            rows = block.reshape(self.instance.n_metrics, -1).T
+            vectors.append(Counter(tuple(row) for row in rows.tolist()))
+        return vectors[0], vectors[1], len(members[1]), len(members[2])
+
+    @property
+    def _extreme(self) -> bool:
+        return self.line.kind == "min-max" or (self.line.infinite and not self.line.product)
+
+    def _exponents(self, t: Fraction) -> tuple[Fraction, ...]:
+        return tuple(Fraction(value) + t * Fraction(slope) for value, slope in self.line.alpha)
+
+    def _distance(self, vector: Vector) -> tuple[Fraction, Fraction]:
+        """The combined distance of a pair as an affine function of t."""
+        start = slope = Fraction(0)
+        for delta, (value, rate) in zip(vector, self.line.weights, strict=True):
+            start += Fraction(value) * Fraction(delta)
+            slope += Fraction(rate) * Fraction(delta)
+        return start, slope
+
+    def _terms(self, positions: Iterable[Fraction]) -> dict[Vector, int] | None:
+        """Signed multiplicities of (x, y) minus (x, z), with a common denominator cleared.
+
+        For extremes only the smallest and largest pair count; ``None`` if they are not the same
+        at all ``positions``.
+        """
+        near, far, size_near, size_far = self._pairs
+        terms: Counter[Vector] = Counter()
+        if self._extreme:
+            for sign, vectors in ((1, near), (-1, far)):
+                chosen = self._extreme_pairs(vectors, list(positions))
+                if chosen is None:
+                    return None
+                for vector in chosen:
+                    terms[vector] += sign
+        else:
+            for vector, count in near.items():
+                terms[vector] += count * size_far
+            for vector, count in far.items():
+                terms[vector] -= count * size_near
+        return {vector: count for vector, count in terms.items() if count}
+
+    def _extreme_pairs(
+        self, vectors: Counter[Vector], positions: list[Fraction]
+    ) -> list[Vector] | None:
+        distances = {vector: self._distance(vector) for vector in vectors}
+        wanted = [min, max]
+        if self.line.infinite:
+            wanted = [max] if self.line.alpha[0][0] > 0 else [min]
+        chosen = []
+        for pick in wanted:
+            best: Vector | None = None
+            for t in positions:
+                value = pick(start + t * slope for start, slope in distances.values())
+                attaining = {
+                    v for v, (start, slope) in distances.items() if start + t * slope == value
+                }
+                if best is None:
+                    candidates = attaining
+                    best = min(attaining)
+                else:
+                    candidates &= attaining
+                    if not candidates:
+                        return None
+                    best = min(candidates)
+            assert best is not None
+            chosen.append(best)
+        return chosen
+
+    def at(self, t: float) -> int:
+        """Order at one parameter."""
+        position = Fraction(t)
+        terms = self._terms([position])
+        assert terms is not None
+        if self.line.infinite and not self.line.product:
+            total = sum(
+                (
+                    count * sum_at(self._distance(vector), position)
+                    for vector, count in terms.items()
+                ),
+                Fraction(0),
+            )
+            return -_sign(total)
+        exponents = self._exponents(position)
+        flip = sum(exponents) < 0
+        logarithm = all(exponent == 0 for exponent in exponents)
+        if logarithm:
+            exponents = tuple(Fraction(1) for _ in exponents)
+        number = Radicals(
+            tuple(terms.values()),
+            tuple(self._bases(vector, position) for vector in terms),
+            exponents,
+            logarithm=logarithm,
+        )
+        sign = sign_of_radicals(number)
+        if sign is None:
+            return UNKNOWN
+        return sign if flip else -sign
+
+    def _bases(self, vector: Vector, position: Fraction) -> tuple[Fraction, ...]:
+        if self.line.product:
+            return tuple(Fraction(delta) for delta in vector)
+        return (sum_at(self._distance(vector), position),)
+
+    def _vanishes(self, terms: dict[Vector, int]) -> bool:
+        """Are the two values proved equal at every t, as sums of these terms?"""
+        if not terms:
+            return True
+        if self.line.product:
+            return self._product_vanishes(terms)
+        return self._power_vanishes(terms)
+
+    def _product_vanishes(self, terms: dict[Vector, int]) -> bool:
+        """Group the terms by the slope of their exponent, then test each group at t = 0."""
+        slopes = tuple(Fraction(slope) for _, slope in self.line.alpha)
+        groups: list[tuple[Vector, dict[Vector, int]]] = []
+        for vector, count in terms.items():
+            for representative, group in groups:
+                same = Radicals(
+                    (1, -1),
+                    tuple(tuple(map(Fraction, v)) for v in (vector, representative)),
+                    slopes,
+                    logarithm=True,
+                )
+                if is_zero(same):
+                    group[vector] = count
+                    break
+            else:
+                groups.append((vector, {vector: count}))
+        exponents = self._exponents(Fraction(0))
+        return all(
+            is_zero(
+                Radicals(
+                    tuple(group.values()),
+                    tuple(tuple(map(Fraction, vector)) for vector in group),
+                    exponents,
+                )
+            )
+            for _, group in groups
+        )
+
+    def _power_vanishes(self, terms: dict[Vector, int]) -> bool:
+        """Identity of sums of d(t) ** alpha(t), d affine.
+
+        If alpha moves, powers of different affine functions are independent (compare their
+        monodromy at the zeros of d), so equal ones must cancel.  If alpha is fixed, d's that are
+        multiples of each other are put together; a whole number alpha >= 0 gives polynomials.
+        """
+        alpha, slope = (Fraction(1), Fraction(0))
+        if not self.line.infinite:
+            alpha, slope = (Fraction(value) for value in self.line.alpha[0])
+        functions: Counter[tuple[Fraction, Fraction]] = Counter()
+        for vector, count in terms.items():
+            functions[self._distance(vector)] += count
+        if all(count == 0 for count in functions.values()):
+            return True
+        if slope != 0:
+            return False
+        if alpha > 0 and alpha.denominator == 1 and alpha <= 64:
+            total = fmpq_poly([0])
+            for (start, rate), count in functions.items():
+                total += count * fmpq_poly([_fmpq(start), _fmpq(rate)]) ** int(alpha)
+            return bool(total == fmpq_poly([0]))
+        groups: dict[tuple[Fraction, Fraction], list[tuple[Fraction, int]]] = {}
+        for (start, rate), count in functions.items():
+            scale = start if start != 0 else rate
+            groups.setdefault((start / scale, rate / scale), []).append((scale, count))
+        if alpha == 0:
+            if any(
+                sum(count for _, count in group) for key, group in groups.items() if key[1] != 0
+            ):
+                return False
+            everything = [entry for group in groups.values() for entry in group]
+            return is_zero(
+                Radicals(
+                    tuple(count for _, count in everything),
+                    tuple((scale,) for scale, _ in everything),
+                    (Fraction(1),),
+                    logarithm=True,
+                )
+            )
+        return all(
+            is_zero(
+                Radicals(
+                    tuple(count for _, count in group),
+                    tuple((abs(scale),) for scale, _ in group),
+                    (alpha,),
+                )
+            )
+            for group in groups.values()
+        )
+
+    def on(self, low: float, high: float, *, low_end: bool = False, high_end: bool = False) -> int:
+        """Order on all of [low, high], without an end at which it was asked "just inside"."""
+        if not low < high:
+            return self.at(low)
+        terms = self._terms([Fraction(low), Fraction(high)])
+        if terms is None:
+            return UNKNOWN
+        if self._vanishes(terms):
+            return TIE
+        if self.line.infinite:
+            return self._order_of_affine(terms, low, high, low_end=low_end, high_end=high_end)
+        totals = [sum(self._exponents(Fraction(t))) for t in (low, high)]
+        if totals[0] * totals[1] < 0:
+            return UNKNOWN
+        zeros_low = self._zeros(terms, low) if low_end else 0
+        zeros_high = self._zeros(terms, high) if high_end else 0
+        if zeros_low and zeros_high:
+            return UNKNOWN
+        sign = sign_on_interval(
+            lambda centre, half, n: self._expand(terms, centre, half, n),
+            low,
+            high,
+            zeros_low=zeros_low,
+            zeros_high=zeros_high,
+        )
+        if sign is None:
+            return UNKNOWN
+        return sign if min(totals) < 0 else -sign
+
+    def _order_of_affine(
+        self, terms: dict[Vector, int], low: float, high: float, *, low_end: bool, high_end: bool
+    ) -> int:
+        """Single and complete linkage compare two affine functions: look at the two ends."""
+        signs = [
+            _sign(
+                sum(
+                    (count * sum_at(self._distance(v), Fraction(t)) for v, count in terms.items()),
+                    Fraction(0),
+                )
+            )
+            for t in (low, high)
+        ]
+        if signs[0] == 0 and low_end:
+            signs[0] = signs[1]
+        if signs[1] == 0 and high_end:
+            signs[1] = signs[0]
+        return -signs[0] if signs[0] == signs[1] != 0 else UNKNOWN
+
+    def _zeros(self, terms: dict[Vector, int], t: float) -> int:
+        """Order to which the sum of powers is known to vanish at t.
+
+        Where all exponents are 0 it vanishes trivially, and once more if the geometric means
+        agree (for product linkage only along the direction of the segment, which is not tested).
+        """
+        position = Fraction(t)
+        exponents = self._exponents(position)
+        trivial = not any(exponents) and not all(slope == 0.0 for _, slope in self.line.alpha)
+        logarithm = not any(exponents) and not (trivial and self.line.product)
+        number = Radicals(
+            tuple(terms.values()),
+            tuple(self._bases(vector, position) for vector in terms),
+            (Fraction(1),) if logarithm else exponents,
+            logarithm=logarithm,
+        )
+        return int(trivial) + int(sign_of_radicals(number) == 0 and (logarithm or not trivial))
+
+    def _expand(
+        self, terms: dict[Vector, int], centre: arb, half: arb, n_terms: int
+    ) -> tuple[list[arb], arb]:
+        """Taylor coefficients times h**k of the sum of powers, and a bound of the tail."""
+        total = [arb(0)] * n_terms
+        tail = arb(0)
+        for vector, count in terms.items():
+            coefficients, rest = self._expand_pair(vector, centre, half, n_terms)
+            for k in range(n_terms):
+                total[k] += count * coefficients[k]
+            tail += abs(count) * rest
+        return total, tail
+
+    def _expand_pair(
+        self, vector: Vector, centre: arb, half: arb, n_terms: int
+    ) -> tuple[list[arb], arb]:
+        if self.line.product:
+            start = rate = arb(0)
+            for (value, slope), delta in zip(self.line.alpha, vector, strict=True):
+                log = arb(delta).log()
+                start += (arb(value) + centre * arb(slope)) * log
+                rate += arb(slope) * log
+            exponent = [start, rate * half]
+            growth = (abs(exponent[1]), arb(0), arb(0))
+            ratio = arb(0)
+        else:
+            at_zero, distance_slope = self._distance(vector)
+            distance = arb(_fmpq(at_zero)) + centre * arb(_fmpq(distance_slope))
+            ratio = half * arb(_fmpq(distance_slope)) / distance
+            alpha = arb(self.line.alpha[0][0]) + centre * arb(self.line.alpha[0][1])
+            alpha_step = half * arb(self.line.alpha[0][1])
+            logarithm = [distance.log()]
+            power = arb(1)
+            for k in range(1, n_terms):
+                power *= -ratio
+                logarithm.append(-power / k)
+            exponent = [alpha * logarithm[0]] + [
+                alpha * logarithm[k] + alpha_step * logarithm[k - 1] for k in range(1, n_terms)
+            ]
+            growth = (abs(alpha_step) * abs(logarithm[0]), abs(alpha), abs(alpha_step))
+            if self.line.alpha[0] == (0.0, 0.0):
+                return logarithm, _tail(arb(1), (arb(0), arb(1), arb(0)), abs(ratio), n_terms)
+        series = _exponential(exponent, n_terms)
+        return series, _tail(series[0], growth, abs(ratio), n_terms)
+
+
+def sum_at(function: tuple[Fraction, Fraction], t: Fraction) -> Fraction:
+    """Value of an affine function."""
+    return function[0] + t * function[1]
+
+
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
+
+
+def _fmpq(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
+def _exponential(exponent: list[arb], n_terms: int) -> list[arb]:
+    """Power series of the exponential of a power series."""
+    series = [exponent[0].exp()]
+    for k in range(1, n_terms):
+        total = arb(0)
+        for j in range(1, min(k, len(exponent) - 1) + 1):
+            total += j * exponent[j] * series[k - j]
+        series.append(total / k)
+    return series
+
+
+def _tail(value: arb, growth: tuple[arb, arb, arb], ratio: arb, n_terms: int) -> arb:
+    """Cauchy's bound of the sum of all later terms, over discs of several radii (in units of h)."""
+    linear, power, power_step = growth
+    best = None
+    for radius in (2, 3, 4, 6, 8, 12, 16, 24):
+        reach = ratio * radius
+        if not reach < 1:
+            break
+        log_growth = -((1 - reach).log())
+        exponent = linear * radius + power * log_growth + power_step * radius * log_growth
+        quotient = arb(1) / radius
+        bound = abs(value) * exponent.exp() * quotient**n_terms / (1 - quotient)
+        if best is None or bound < best:
+            best = bound
+    return best if best is not None else arb("inf")

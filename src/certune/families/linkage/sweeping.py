@@ -1,0 +1,519 @@
+"""From kernels to pieces: run the sweep, answer its questions, assemble the exact function.
+
+The sweep returns leaves (an interval and a partition each) that overlap where the order of two
+cluster pairs changes.  Where overlapping leaves agree on the utility nothing happens; elsewhere
+the change is polished to full precision and becomes the gap between two pieces.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certune.dual import PiecewiseFunction
+from certune.errors import UndecidedError
+from certune.families.linkage.comparison import UNKNOWN, Comparison
+from certune.families.linkage.course import Course
+from certune.kernels import sweep as kernel
+from certune.kernels.compare import HOPELESS
+from certune.kernels.panels import contract, panel_edges
+from certune.kernels.polish import envelope, leaf_bounds, polish_many
+from certune.kernels.series import AFFINE, MOVING, UNIT
+
+CONTRACTION_MARGIN = 1e-13
+NARROW_GAP = 1e-9
+_NO_VALUES = np.empty((0, 0))
+_MOST_QUESTIONS = 200_000
+_MOST_UNKNOWN = 64  # after that many fruitless questions, intervals stay undecided
+_NICE_BITS = 24
+
+Score = Callable[[NDArray[np.int64]], Fraction]
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What the kernels need to prune trees: objective, fixed-point reference, clusters."""
+
+    objective: int
+    reference: NDArray[np.int64]
+    k: int
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Result of a sweep; see `certune.kernels.sweep.sweep`."""
+
+    intervals: NDArray[np.float64]
+    info: NDArray[np.int64]
+    splits: NDArray[np.float64]
+    split_marks: NDArray[np.uint8]
+    partitions: NDArray[np.int64]
+    tied_edges: frozenset[float]
+
+
+def start_from_duplicates(
+    duplicate_of: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Merges of identical points, which come first for every parameter.
+
+    Among pairs at distance zero the tie rule joins a group in the order of its indices.
+    """
+    n = len(duplicate_of)
+    left = np.zeros(2 * n - 1, dtype=np.int64)
+    right = np.zeros(2 * n - 1, dtype=np.int64)
+    top = np.arange(n)
+    made = 0
+    for p in np.flatnonzero(duplicate_of != np.arange(n)):
+        group = duplicate_of[p]
+        left[n + made] = top[group]
+        right[n + made] = p
+        top[group] = n + made
+        made += 1
+    _, labels = np.unique(duplicate_of, return_inverse=True)
+    return left, right, np.ascontiguousarray(labels.astype(np.int64))
+
+
+def _ask_until_done(course: Course, arguments: Callable[[NDArray[np.int64]], Any]) -> Leaves:
+    """Call the sweep, answering its questions, until it is done."""
+    answers: list[int] = []
+    tied_edges: set[float] = set()
+    while True:
+        status, intervals, info, splits, marks, partitions, question, members = arguments(
+            np.array(answers, dtype=np.int64)
+        )
+        if status == kernel.DONE:
+            return Leaves(intervals, info, splits, marks, partitions, frozenset(tied_edges))
+        if len(answers) > _MOST_QUESTIONS:
+            raise UndecidedError(
+                f"more than {_MOST_QUESTIONS} comparisons needed exact arithmetic; the distances "
+                "are degenerate (many near ties). Round them to fewer digits, or drop duplicates"
+            )
+        comparison = Comparison(course.instance, course.line, members)
+        kind = int(question[0])
+        low, high = float(question[1]), float(question[2])
+        if kind == kernel.AT_POINT:
+            answers.append(comparison.at(low))
+        else:
+            low_end, high_end = kind == kernel.AT_LOW_END, kind == kernel.AT_HIGH_END
+            exhausted = answers.count(UNKNOWN) >= _MOST_UNKNOWN
+            answers.append(
+                HOPELESS
+                if exhausted
+                else comparison.on(low, high, low_end=low_end, high_end=high_end)
+            )
+            tied_edges |= {low} if low_end else {high} if high_end else set()
+
+
+def solve_at(
+    course: Course, pruning: Pruning
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Tree (left, right) and labels at the one parameter ``course.low``."""
+    left, right, labels = start_from_duplicates(course.instance.duplicate_of)
+    n_made = course.n - int(labels.max()) - 1
+    values, ascending, error = point_values(course)
+    leaves = _ask_until_done(
+        course,
+        lambda answers: kernel.sweep(
+            course.kind,
+            course.mode,
+            course.first,
+            course.second,
+            0.0,
+            course.power,
+            -1.0 if ascending else 1.0,
+            course.input_error,
+            course.pair_codes,
+            course.ordered,
+            np.array([[course.low, course.low]]),
+            np.zeros(2, dtype=np.bool_),
+            labels,
+            values,
+            error,
+            left,
+            right,
+            n_made,
+            pruning.objective,
+            pruning.reference,
+            pruning.k,
+            answers,
+        ),
+    )
+    if leaves.info[0, 2] < 0:
+        raise UndecidedError(
+            f"a comparison of cluster pairs at t = {course.low!r} could not be decided exactly"
+        )
+    return left, right, leaves.partitions[leaves.info[0, 2]]
+
+
+def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
+    """Values of the pairs at ``course.low``, whether smaller is nearer, and a relative error."""
+    t = course.low
+    if course.mode == AFFINE:
+        exponent = course.first + t * course.second
+        exponent -= 0.5 * (exponent.max() + exponent.min())
+        size = float(np.abs(course.first).max() + np.abs(t * course.second).max())
+        total = sum(
+            (Fraction(a) + Fraction(t) * Fraction(b) for a, b in course.line.alpha), Fraction(0)
+        )
+        return np.exp(exponent), total >= 0, course.input_error + 8 * UNIT * (1 + size)
+    alpha = float(course.power[0] + course.power[1] * t)
+    if course.mode == MOVING:
+        raise AssertionError("a point has fixed distances")
+    smallest, largest = _off_diagonal_range(course)
+    error = course.input_error * (1 + abs(alpha)) + 8 * UNIT * (
+        2 + abs(alpha) * (largest - smallest)
+    )
+    error += UNIT * (8 * course.n + 0.25 * course.n**2)
+    if abs(alpha) * (1 + largest - smallest) < 0.5:
+        logs = np.maximum(course.first - (smallest - 1.0), 1.0)
+        y = alpha * logs
+        with np.errstate(divide="ignore", invalid="ignore"):
+            quotient = np.where(y == 0, 1.0, np.expm1(y) / y)
+        return logs * quotient, True, error + 16 * UNIT
+    logs = np.clip(course.first, smallest, largest) - 0.5 * (smallest + largest)
+    return np.exp(alpha * logs), alpha > 0, error
+
+
+def _off_diagonal_range(course: Course) -> tuple[float, float]:
+    duplicate_of = course.instance.duplicate_of
+    different = duplicate_of[:, None] != duplicate_of[None, :]
+    if not different.any():
+        return 0.0, 0.0
+    values = course.first[different]
+    return float(values.min()), float(values.max())
+
+
+def sweep_course(course: Course, pruning: Pruning, special: Sequence[float]) -> Leaves:
+    """All leaves along the course; ``special`` points and the ends may be exact ties."""
+    left, right, labels = start_from_duplicates(course.instance.duplicate_of)
+    low_end, high_end = course.ends
+    n_made = contract(
+        course.kind,
+        low_end,
+        high_end,
+        CONTRACTION_MARGIN + 4 * course.input_error,
+        left,
+        right,
+        labels,
+    )
+    if n_made == course.n - 1:
+        raise AssertionError("contraction leaves at least two clusters")
+    edges = _edges(course, labels, special)
+    offset = float(np.median(course.first)) if course.mode == AFFINE else 0.0
+    return _ask_until_done(
+        course,
+        lambda answers: kernel.sweep(
+            course.kind,
+            course.mode,
+            course.first,
+            course.second,
+            offset,
+            course.power,
+            course.span,
+            course.input_error,
+            course.pair_codes,
+            course.ordered,
+            np.column_stack([edges[:-1], edges[1:]]),
+            np.isin(edges, [course.low, *special, course.high]),
+            labels,
+            _NO_VALUES,
+            0.0,
+            left,
+            right,
+            n_made,
+            pruning.objective,
+            pruning.reference,
+            pruning.k,
+            answers,
+        ),
+    )
+
+
+def _edges(
+    course: Course, labels: NDArray[np.int64], special: Sequence[float]
+) -> NDArray[np.float64]:
+    stops = [course.low, *(t for t in special if course.low < t < course.high), course.high]
+    parts = [
+        panel_edges(
+            course.mode,
+            course.first,
+            course.second,
+            labels,
+            course.power,
+            a,
+            b,
+            course.input_error,
+        )
+        for a, b in zip(stops, stops[1:], strict=False)
+    ]
+    return np.concatenate([part[:-1] for part in parts] + [[course.high]])
+
+
+@dataclass
+class _Pieces:
+    starts: list[float]
+    stops: list[float]
+    ranks: list[int]
+    gaps: list[tuple[int, int]]
+
+    def add(self, start: float, stop: float, rank: int) -> None:
+        """Append a piece."""
+        self.starts.append(float(start))
+        self.stops.append(float(stop))
+        self.ranks.append(rank)
+
+
+def assemble(
+    courses: Sequence[Course],
+    pruning: Pruning,
+    score: Score,
+    value_at: Callable[[float], Fraction],
+    value_range: tuple[Fraction, Fraction],
+    special: Sequence[float] = (),
+    name: str = "t",
+) -> PiecewiseFunction:
+    """The exact utility along the courses (neighbours overlap by at most one rounding).
+
+    ``value_at`` is the plain algorithm at one parameter; it decides at points that exact ties
+    can single out: the ends, ``special`` points, and simple fractions inside a gap.
+    """
+    found = sorted(special)
+    while True:
+        leaves = [sweep_course(course, pruning, found) for course in courses]
+        scores = [[score(labels) for labels in part.partitions] for part in leaves]
+        ranking = sorted({*value_range, *(value for part in scores for value in part)})
+        rank_of = {value: i for i, value in enumerate(ranking)}
+        ranks = [[rank_of[value] for value in part] for part in scores]
+        pieces = _pieces(courses, leaves, ranks, len(ranking) - 1, set(found))
+        suspects = {t for t in _unsettled_points(pieces) if t not in found}
+        if not suspects:
+            break
+        found = sorted({*found, *suspects})
+    alone = {*found, *(t for part in leaves for t in part.tied_edges)}
+    _single_out(pieces, alone, value_at, rank_of, ranking, courses[0].low, courses[-1].high)
+    denominator = math.lcm(*(value.denominator for value in ranking))
+    numerators = [int(value * denominator) for value in ranking]
+    return PiecewiseFunction(
+        np.array(pieces.starts),
+        np.array(pieces.stops),
+        [numerators[i] for i in pieces.ranks],
+        [numerators[i] for i, _ in pieces.gaps],
+        [numerators[j] for _, j in pieces.gaps],
+        denominator,
+        name=name,
+    )
+
+
+def _pieces(
+    courses: Sequence[Course],
+    leaves: Sequence[Leaves],
+    ranks: Sequence[Sequence[int]],
+    highest: int,
+    special: set[float],
+) -> _Pieces:
+    """Pieces and gaps of the leaves, with the changes of utility polished."""
+    positions, bottom, top = envelope(*_leaf_table(leaves, ranks, highest))
+    changed = _splits_behind_gaps(leaves, positions, bottom, top)
+    for course, part, which in zip(courses, leaves, changed, strict=True):
+        if which.size:
+            polish_many(
+                course.kind,
+                course.mode,
+                course.first,
+                course.second,
+                course.power,
+                part.splits,
+                part.split_marks,
+                which,
+                course.input_error,
+            )
+    if any(which.size for which in changed):
+        positions, bottom, top = envelope(*_leaf_table(leaves, ranks, highest))
+    return _collect(positions, bottom, top, special)
+
+
+def _unsettled_points(pieces: _Pieces) -> set[float]:
+    """Simple fractions inside gaps: where comparisons tie, it is usually exactly there.
+
+    A sweep with an edge at such a point settles the order on both sides of it.
+    """
+    points = (
+        _nice_point(stop, start)
+        for stop, start in zip(pieces.stops[:-1], pieces.starts[1:], strict=True)
+    )
+    return {t for t in points if t is not None}
+
+
+def _nice_point(low: float, high: float) -> float | None:
+    """The simplest number strictly inside a narrow gap, if it is simple enough to be special."""
+    if high - low > NARROW_GAP * max(1.0, abs(low)):
+        return None
+    t = simplest(low, high)
+    return t if low < t < high and _significant_bits(t) <= _NICE_BITS else None
+
+
+def _leaf_table(
+    leaves: Sequence[Leaves], ranks: Sequence[Sequence[int]], highest: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Intervals of all leaves, cut by the (polished) splits, and the ranks of their utilities."""
+    lows, highs, least, most = [], [], [], []
+    for part, own in zip(leaves, ranks, strict=True):
+        low, high = leaf_bounds(part.intervals, part.info, part.splits).T
+        which = part.info[:, 2]
+        by_partition = np.array([*own, -1], dtype=np.int64)
+        lows.append(low)
+        highs.append(high)
+        least.append(np.where(which < 0, 0, by_partition[which]))
+        most.append(np.where(which < 0, highest, by_partition[which]))
+    return (
+        np.concatenate(lows),
+        np.concatenate(highs),
+        np.concatenate(least),
+        np.concatenate(most),
+    )
+
+
+def _splits_behind_gaps(
+    leaves: Sequence[Leaves],
+    positions: NDArray[np.float64],
+    bottom: NDArray[np.int64],
+    top: NDArray[np.int64],
+) -> list[NDArray[np.int64]]:
+    """Indices of the splits whose zone meets an interval where the utility is not settled."""
+    unsettled = np.flatnonzero(bottom != top)
+    starts, stops = positions[unsettled], positions[unsettled + 1]
+    result = []
+    for part in leaves:
+        low, high = part.splits[:, 0], part.splits[:, 1]
+        first = np.searchsorted(stops, low, side="right")
+        meets = (first < len(starts)) & (high > np.append(starts, np.inf)[first])
+        result.append(np.flatnonzero(meets))
+    return result
+
+
+def _collect(
+    positions: NDArray[np.float64],
+    bottom: NDArray[np.int64],
+    top: NDArray[np.int64],
+    special: set[float],
+) -> _Pieces:
+    """Closed pieces where the rank is settled, open gaps with rank bounds between them.
+
+    The rank of a point that stands alone is -1 for now; `_single_out` finds its value.
+    """
+    pieces = _Pieces([], [], [], [])
+    gap: tuple[int, int] | None = None
+    for i in range(len(bottom)):
+        if bottom[i] == top[i]:
+            rank = int(bottom[i])
+            if pieces.ranks and gap is None and pieces.ranks[-1] == rank:
+                pieces.stops[-1] = positions[i + 1]
+                continue
+            start = float(positions[i])
+            if pieces.ranks and gap is None:
+                if start not in special:
+                    raise AssertionError(f"two trees at t = {start!r}")
+                pieces.stops[-1] = math.nextafter(start, -math.inf)
+                pieces.gaps.append((pieces.ranks[-1], pieces.ranks[-1]))
+                pieces.add(start, start, -1)
+                pieces.gaps.append((rank, rank))
+                start = math.nextafter(start, math.inf)
+            elif gap is not None:
+                if not pieces.ranks:
+                    pieces.add(positions[0], positions[0], -1)
+                pieces.gaps.append(gap)
+            pieces.add(start, positions[i + 1], rank)
+            gap = None
+        else:
+            low, high = int(bottom[i]), int(top[i])
+            gap = (low, high) if gap is None else (min(gap[0], low), max(gap[1], high))
+    if gap is not None:
+        if not pieces.ranks:
+            pieces.add(positions[0], positions[0], -1)
+        pieces.gaps.append(gap)
+        pieces.add(positions[-1], positions[-1], -1)
+    return pieces
+
+
+def _single_out(
+    pieces: _Pieces,
+    special: set[float],
+    value_at: Callable[[float], Fraction],
+    rank_of: dict[Fraction, int],
+    ranking: list[Fraction],
+    low: float,
+    high: float,
+) -> None:
+    """Insert the points whose utility the plain algorithm must say."""
+    points = {t for t in special if low <= t <= high}
+    for i in range(len(pieces.gaps)):
+        t = _nice_point(pieces.stops[i], pieces.starts[i + 1])
+        if t is not None:
+            points.add(t)
+    for i, rank in enumerate(pieces.ranks):
+        if rank < 0:
+            points.add(pieces.starts[i])
+    for t in sorted(points):
+        value = value_at(t)
+        if value not in rank_of:
+            # Keep ranks usable as indices: new values go to the end of the table.
+            rank_of[value] = len(ranking)
+            ranking.append(value)
+        _insert(pieces, t, rank_of[value])
+
+
+def _insert(pieces: _Pieces, t: float, rank: int) -> None:
+    """Make [t, t] a piece of its own, unless the function has that value around it."""
+    for i in range(len(pieces.starts)):
+        if pieces.starts[i] == t == pieces.stops[i]:
+            pieces.ranks[i] = rank
+            return
+        if pieces.starts[i] <= t <= pieces.stops[i]:
+            if pieces.ranks[i] == rank:
+                return
+            before, after = math.nextafter(t, -math.inf), math.nextafter(t, math.inf)
+            own = pieces.ranks[i]
+            replacement = [
+                (pieces.starts[i], before, own),
+                (t, t, rank),
+                (after, pieces.stops[i], own),
+            ]
+            kept = [entry for entry in replacement if entry[0] <= entry[1]]
+            pieces.starts[i : i + 1] = [entry[0] for entry in kept]
+            pieces.stops[i : i + 1] = [entry[1] for entry in kept]
+            pieces.ranks[i : i + 1] = [entry[2] for entry in kept]
+            pieces.gaps[i:i] = [(own, own)] * (len(kept) - 1)
+            return
+        if i + 1 < len(pieces.starts) and pieces.stops[i] < t < pieces.starts[i + 1]:
+            pieces.starts.insert(i + 1, t)
+            pieces.stops.insert(i + 1, t)
+            pieces.ranks.insert(i + 1, rank)
+            pieces.gaps.insert(i, pieces.gaps[i])
+            return
+
+
+def simplest(low: float, high: float) -> float:
+    """The number with the shortest binary expansion in [low, high]."""
+    if low <= 0.0 <= high:
+        return 0.0
+    if high < 0.0:
+        return -simplest(-high, -low)
+    exponent = math.frexp(low)[1] - 53
+    first = int(math.ldexp(low, -exponent))
+    last = int(math.ldexp(high, -exponent))
+    # Clear the bits of the last number below the highest one in which it exceeds the first.
+    free = ((first - 1) ^ last).bit_length() - 1
+    return math.ldexp(float(last >> free << free), exponent)
+
+
+def _significant_bits(t: float) -> int:
+    numerator = abs(Fraction(t).numerator)
+    if numerator == 0:
+        return 0
+    return numerator.bit_length() - ((numerator & -numerator).bit_length() - 1)

@@ -1,0 +1,1 @@
+"""Compiled loops over flat arrays; this layer imports numpy and numba only."""

@@ -1,0 +1,416 @@
+"""Frames: the linkage values of all current cluster pairs, modelled on one interval.
+
+A frame is an array ``frame[x, z, lane]`` over cluster slots, symmetric in (x, z): the record of a
+pair is contiguous, so a merge touches one or two cache lines per pair.  Three forms:
+
+AVERAGE    the DEGREE Bernstein coefficients of an average;
+ENDS       minima and maxima of fixed distances, see `certune.kernels.ends`;
+ENCLOSURE  minima and maxima of moving distances: the pair that attains the minimum may change
+           inside the interval, so lower and upper coefficients enclose it, channel by channel
+           ``(min lower, max lower, min upper, max upper)`` or ``(lower, upper)``, followed by the
+           codes of the two extreme pairs.
+
+All coefficients are positive, so they are ordered like the integers with the same bits.  Records
+of removed slots and of the diagonal hold meaningless positive numbers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from certune.kernels.records import add_model, blend_records, transform_record
+from certune.kernels.series import (
+    AFFINE,
+    DEGREE,
+    DIFFERENCE_QUOTIENT,
+    EXPONENTIAL,
+    MAXIMUM,
+    MEAN,
+    MINIMUM,
+    MINMAX,
+    MONOMIALS,
+    MOVING,
+    TERMS,
+    UNIT,
+    exponentials,
+    model_error,
+    moving_series,
+)
+
+AVERAGE, ENDS, ENCLOSURE = 0, 1, 2
+
+WIDE_TOLERANCE = 1e-5  # a panel is narrow enough when its models are this accurate
+
+
+@njit(cache=True, nogil=True)
+def frame_form(kind, mode):
+    """Form of the frames of a linkage kind."""
+    if kind == MEAN:
+        return AVERAGE
+    return ENCLOSURE if mode == MOVING else ENDS
+
+
+@njit(cache=True, nogil=True)
+def record_width(kind, form):
+    """Lanes of a record."""
+    if form == ENCLOSURE:
+        return (4 if kind == MINMAX else 2) * DEGREE + 2
+    return DEGREE
+
+
+@njit(cache=True, nogil=True)
+def kind_of_values(kind, sign):
+    """Express the kind in terms of values: where larger values are nearer, minima become maxima."""
+    if sign < 0 and kind == MINIMUM:
+        return MAXIMUM
+    if sign < 0 and kind == MAXIMUM:
+        return MINIMUM
+    return kind
+
+
+@njit(cache=True, nogil=True)
+def pair_range(mode, first, second, labels, low, high):
+    """Smallest and largest log value parameter over pairs of different clusters on [low, high].
+
+    Returns (smallest, largest) of A (POWER), of the distance (MOVING), and of B (AFFINE).
+    """
+    n = labels.size
+    smallest = np.inf
+    largest = -np.inf
+    for a in range(n):
+        for b in range(a):
+            if labels[a] != labels[b]:
+                if mode == MOVING:
+                    left = first[a, b] + low * second[a, b]
+                    right = first[a, b] + high * second[a, b]
+                    smallest = min(smallest, left, right)
+                    largest = max(largest, left, right)
+                else:
+                    value = second[a, b] if mode == AFFINE else first[a, b]
+                    smallest = min(smallest, value)
+                    largest = max(largest, value)
+    return smallest, largest
+
+
+@njit(cache=True, nogil=True)
+def panel_error(mode, box_cox, first, second, labels, power, low, high, input_error):
+    """Relative model error on a panel and the common scale (log) to divide the values by.
+
+    ``power`` is (alpha at t = 0, d alpha / dt).  Returns (error, scale).
+    """
+    smallest, largest = pair_range(mode, first, second, labels, low, high)
+    return range_error(
+        mode, box_cox, smallest, largest, first, second, labels, power, low, high, input_error
+    )
+
+
+@njit(cache=True, nogil=True)
+def range_error(
+    mode, box_cox, smallest, largest, first, second, labels, power, low, high, input_error
+):
+    """`panel_error` when the result of `pair_range` is known (it is fixed unless MOVING)."""
+    if not smallest <= largest:
+        return 0.0, 0.0
+    half = 0.5 * (high - low)
+    centre = low + half
+    at_centre = power[0] + power[1] * centre
+    reach = abs(at_centre) + abs(power[1]) * half
+    n = labels.size
+    if mode == AFFINE:
+        scale = 0.5 * (smallest + largest)
+        rate = 0.5 * (largest - smallest)
+        error = input_error + 8.0 * UNIT
+        return model_error(half, rate, 0.0, 0.0, 0.0, 0.0, n, error), scale
+    if mode != MOVING:
+        scale = smallest - 1.0 if box_cox else 0.5 * (smallest + largest)
+        size = max(abs(largest - scale), abs(smallest - scale))
+        error = input_error * (1.0 + reach) + 8.0 * UNIT * (2.0 + reach * size)
+        return model_error(half, abs(power[1]) * size, 0.0, 0.0, 0.0, 0.0, n, error), scale
+    log_small = math.log(smallest)
+    log_large = math.log(largest)
+    scale = log_small - 1.0 if box_cox else 0.5 * (log_small + log_large)
+    size = max(abs(log_large - scale), abs(log_small - scale))
+    ratio = 0.0
+    for a in range(n):
+        for b in range(a):
+            if labels[a] != labels[b]:
+                ratio = max(ratio, abs(second[a, b]) / (first[a, b] + centre * second[a, b]))
+    bend = 1.0 if box_cox else abs(at_centre)
+    error = input_error * (1.0 + reach) + 16.0 * UNIT * (1.0 + reach * size)
+    return model_error(half, 0.0, ratio, bend, abs(power[1]), size, n, error), scale
+
+
+@njit(cache=True, nogil=True)
+def members_by_slot(labels, slots):
+    """Points sorted by slot, and where each slot starts."""
+    n = labels.size
+    start = np.zeros(slots + 1, np.int64)
+    for p in range(n):
+        start[labels[p] + 1] += 1
+    for x in range(slots):
+        start[x + 1] += start[x]
+    fill = start[:-1].copy()
+    members = np.empty(n, np.int64)
+    for p in range(n):
+        members[fill[labels[p]]] = p
+        fill[labels[p]] += 1
+    return members, start
+
+
+@njit(cache=True, nogil=True)
+def build_mean(frame, mode, box_cox, first, second, offset, labels, size, power, low, high, scale):
+    """Fill a frame of averages on [low, high] from the point pairs."""
+    n = labels.size
+    slots = frame.shape[0]
+    half = 0.5 * (high - low)
+    centre = low + half
+    at_centre = power[0] + power[1] * centre
+    slope = power[1] * half
+    bend = 1.0 if box_cox else at_centre
+    members, start = members_by_slot(labels, slots)
+    place = np.empty(n, np.int64)
+    for j in range(n):
+        place[j] = labels[members[j]] * DEGREE
+    weights = np.empty(n)
+    factors = np.empty(n)
+    exponents = np.empty(n, np.int64)
+    series = np.empty(TERMS)
+    work = np.empty(TERMS + 1)
+    unscale = math.exp(-scale)
+    table = (DIFFERENCE_QUOTIENT if box_cox else EXPONENTIAL).reshape(TERMS * DEGREE)
+    flat = frame.reshape(frame.size)
+    one = np.empty(slots * DEGREE)
+    for x in range(slots):
+        begin = start[x + 1]
+        count = n - begin
+        row = flat[x * slots * DEGREE : (x + 1) * slots * DEGREE]
+        single = begin - start[x] == 1
+        # Sums over the members of z, then over those of x: shallow, see `model_error`.
+        row[x * DEGREE :] = 0.0
+        for i in range(start[x], begin):
+            a = members[i]
+            values = first[a]
+            slopes = second[a]
+            target = row if single else one
+            if not single:
+                one[:] = 0.0
+            if mode == MOVING:
+                for j in range(count):
+                    b = members[begin + j]
+                    moving_series(
+                        (values[b] + centre * slopes[b]) * unscale,
+                        slopes[b] * unscale,
+                        at_centre,
+                        power[1],
+                        half,
+                        box_cox,
+                        series,
+                        work,
+                    )
+                    _add_series(target, place[begin + j], series)
+            else:
+                if mode == AFFINE:
+                    for j in range(count):
+                        rate = slopes[members[begin + j]] - scale
+                        weights[j] = values[members[begin + j]] - offset + centre * rate
+                        factors[j] = half * rate
+                else:
+                    for j in range(count):
+                        difference = values[members[begin + j]] - scale
+                        weights[j] = bend * difference
+                        factors[j] = slope * difference
+                if mode == AFFINE or not box_cox:
+                    exponentials(weights, exponents, count)
+                for j in range(count):
+                    add_model(table, weights[j], factors[j], target, place[begin + j])
+            if not single:
+                for j in range((x + 1) * DEGREE, slots * DEGREE):
+                    row[j] += one[j]
+        row[x * DEGREE : (x + 1) * DEGREE] = 1.0
+        for z in range(x + 1, slots):
+            here = (x * slots + z) * DEGREE
+            blend_records(
+                flat, here, here, 1.0 / (size[x] * size[z]), 0.0, (z * slots + x) * DEGREE
+            )
+
+
+@njit(cache=True, nogil=True)
+def _add_series(target, start, series):
+    """Add the Bernstein coefficients of a Taylor series to the record at ``start``."""
+    for j in range(DEGREE):
+        total = 0.0
+        for k in range(TERMS):
+            total += series[k] * MONOMIALS[k, j]
+        target[start + j] += total
+
+
+@njit(cache=True, nogil=True)
+def build_enclosure(frame, kind, box_cox, first, second, labels, power, low, high, scale):
+    """Fill a frame of enclosed minima and maxima on [low, high] from the moving point pairs."""
+    slots = frame.shape[0]
+    channels = (frame.shape[2] - 2) // DEGREE
+    half = 0.5 * (high - low)
+    centre = low + half
+    at_centre = power[0] + power[1] * centre
+    model = np.empty(DEGREE)
+    series = np.empty(TERMS)
+    work = np.empty(TERMS + 1)
+    unscale = math.exp(-scale)
+    members, start = members_by_slot(labels, slots)
+    frame[:] = 1.0
+    for x in range(slots):
+        for z in range(x + 1, slots):
+            record = frame[x, z]
+            seen = False
+            for i in range(start[x], start[x + 1]):
+                for j in range(start[z], start[z + 1]):
+                    a = members[i]
+                    b = members[j]
+                    moving_series(
+                        (first[a, b] + centre * second[a, b]) * unscale,
+                        second[a, b] * unscale,
+                        at_centre,
+                        power[1],
+                        half,
+                        box_cox,
+                        series,
+                        work,
+                    )
+                    model[:] = 0.0
+                    _add_series(model, 0, series)
+                    for channel in range(channels):
+                        role = channel_role(kind, channel) if seen else 9
+                        _absorb(record, channel * DEGREE, role, model)
+                    seen = True
+            for lane in range(channels * DEGREE):
+                frame[z, x, lane] = record[lane]
+
+
+@njit(cache=True, nogil=True)
+def channel_role(kind, channel):
+    """Say what a channel keeps.
+
+    -1/+1: the coefficientwise min/max, -2/+2: the coefficients of the pair that is smaller/larger
+    in the middle.
+    """
+    if kind == MINMAX:
+        return (-1, 2, -2, 1)[channel]
+    if kind == MINIMUM:
+        return -1 if channel == 0 else -2
+    return 2 if channel == 0 else 1
+
+
+@njit(cache=True, nogil=True)
+def _absorb(record, start, role, other):
+    """Merge other coefficients into the channel of a record that starts at lane ``start``."""
+    middle = DEGREE // 2
+    if role == -1:
+        for k in range(DEGREE):
+            record[start + k] = min(record[start + k], other[k])
+    elif role == 1:
+        for k in range(DEGREE):
+            record[start + k] = max(record[start + k], other[k])
+    elif (
+        role == 9
+        or (role == -2 and other[middle] < record[start + middle])
+        or (role == 2 and other[middle] > record[start + middle])
+    ):
+        for k in range(DEGREE):
+            record[start + k] = other[k]
+
+
+@njit(cache=True, nogil=True)
+def build_point_mean(frame, values, labels, size):
+    """Fill a frame of averages that are constant: the values at one parameter."""
+    slots = frame.shape[0]
+    members, start = members_by_slot(labels, slots)
+    frame[:] = 1.0
+    for x in range(slots):
+        for z in range(x + 1, slots):
+            total = 0.0
+            for j in range(start[z], start[z + 1]):
+                part = 0.0
+                for i in range(start[x], start[x + 1]):
+                    part += values[members[i], members[j]]
+                total += part
+            frame[x, z] = total / (size[x] * size[z])
+            frame[z, x] = total / (size[x] * size[z])
+
+
+@njit(cache=True, nogil=True)
+def merge_average(flat, slots, x, y, weight_x, weight_y, active, n_active):
+    """Put the union of slots x and y into slot x of a flat frame; y must have left ``active``."""
+    for i in range(n_active):
+        z = active[i]
+        blend_records(
+            flat,
+            (x * slots + z) * DEGREE,
+            (y * slots + z) * DEGREE,
+            weight_x,
+            weight_y,
+            (z * slots + x) * DEGREE,
+        )
+
+
+@njit(cache=True, nogil=True)
+def merge_enclosure(frame, kind, x, y, active, n_active):
+    """Do the same for enclosures, except their codes."""
+    channels = (frame.shape[2] - 2) // DEGREE
+    for i in range(n_active):
+        z = active[i]
+        record = frame[x, z]
+        other = frame[y, z]
+        for channel in range(channels):
+            start = channel * DEGREE
+            _absorb(record, start, channel_role(kind, channel), other[start : start + DEGREE])
+        for lane in range(channels * DEGREE):
+            frame[z, x, lane] = record[lane]
+
+
+@njit(cache=True, nogil=True)
+def restriction(cut, keep_left):
+    """Matrix (from, to) that restricts Bernstein coefficients to one side of a cut in (0, 1).
+
+    De Casteljau's algorithm on unit vectors.  Convex combinations of positive numbers: applying
+    the matrix adds a relative error of at most 4 DEGREE roundings.
+    """
+    matrix = np.zeros((DEGREE, DEGREE))
+    left = 1.0 - cut
+    for source in range(DEGREE):
+        row = matrix[source]
+        row[source] = 1.0
+        for r in range(1, DEGREE):
+            if keep_left:
+                for k in range(DEGREE - 1, r - 1, -1):
+                    row[k] = left * row[k - 1] + cut * row[k]
+            else:
+                for k in range(DEGREE - r):
+                    row[k] = left * row[k] + cut * row[k + 1]
+    return matrix
+
+
+@njit(cache=True, nogil=True)
+def restrict_frame(source, target, channels, active, n_active, cut, keep_left):
+    """Copy the active slots of a frame, restricted to one side of a cut in (0, 1)."""
+    matrix = restriction(cut, keep_left).reshape(DEGREE * DEGREE)
+    slots = source.shape[0]
+    width = source.shape[2]
+    old = source.reshape(source.size)
+    new = target.reshape(target.size)
+    for i in range(n_active):
+        target[i, i] = 1.0
+        start = active[i] * slots
+        for j in range(i + 1, n_active):
+            for channel in range(channels):
+                lane = channel * DEGREE
+                transform_record(
+                    old,
+                    (start + active[j]) * width + lane,
+                    matrix,
+                    new,
+                    (i * n_active + j) * width + lane,
+                    (j * n_active + i) * width + lane,
+                )

@@ -1,0 +1,203 @@
+"""Arithmetic on records of eight numbers, one vector operation each.
+
+numba runs LLVM without its straight-line vectoriser, so eight equal operations on the lanes of a
+record stay eight scalar ones.  These intrinsics emit vector instructions of width 8 (LLVM splits
+them where the processor has shorter vectors).  They index flat arrays and check nothing.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from certune.kernels.series import TERMS
+
+LANES = 8
+_DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
+_INTEGERS = ir.VectorType(ir.IntType(64), LANES)
+_INDEX = ir.IntType(32)
+
+
+def _pointer(context, builder, array_type, array, index, vector):
+    data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+
+
+def _load(context, builder, array_type, array, index, vector):
+    return builder.load(_pointer(context, builder, array_type, array, index, vector), align=8)
+
+
+def _store(context, builder, value, array_type, array, index):
+    pointer = _pointer(context, builder, array_type, array, index, value.type)
+    builder.store(value, pointer, align=8)
+
+
+def _spread(builder, scalar, vector):
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, _INDEX(0))
+    return builder.shuffle_vector(
+        one,
+        ir.Constant(vector, ir.Undefined),
+        ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES),
+    )
+
+
+@intrinsic
+def blend_records(typing_context, flat, i, j, weight_i, weight_j, mirror):
+    """``flat[i:i+8] = flat[mirror:mirror+8] = weight_i * flat[i:i+8] + weight_j * flat[j:j+8]``."""
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, at_j, w_i, w_j, at_mirror = arguments
+        kind = signature.args[0]
+        first = _load(context, builder, kind, array, at_i, _DOUBLES)
+        second = _load(context, builder, kind, array, at_j, _DOUBLES)
+        total = builder.fadd(
+            builder.fmul(_spread(builder, w_i, _DOUBLES), first),
+            builder.fmul(_spread(builder, w_j, _DOUBLES), second),
+        )
+        _store(context, builder, total, kind, array, at_i)
+        _store(context, builder, total, kind, array, at_mirror)
+        return context.get_dummy_value()
+
+    i8, f8 = types.int64, types.float64
+    return types.void(flat, i8, i8, f8, f8, i8), generate
+
+
+@intrinsic
+def extreme_records(typing_context, bits, i, j, mirror):
+    """Put the minima (lanes 0-3) and maxima (lanes 4-7) of two integer records at i and mirror."""
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, at_j, at_mirror = arguments
+        kind = signature.args[0]
+        first = _load(context, builder, kind, array, at_i, _INTEGERS)
+        second = _load(context, builder, kind, array, at_j, _INTEGERS)
+        less = builder.icmp_signed("<", first, second)
+        upper = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0, 0, 0, 0, 1, 1, 1, 1])
+        chosen = builder.select(builder.xor(less, upper), first, second)
+        _store(context, builder, chosen, kind, array, at_i)
+        _store(context, builder, chosen, kind, array, at_mirror)
+        return context.get_dummy_value()
+
+    i8 = types.int64
+    return types.void(bits, i8, i8, i8), generate
+
+
+@intrinsic
+def below_record(typing_context, bits, i, bars, flip):
+    """Not zero if any lane of ``(bits[i:i+8] - bars[0:8]) ^ flip`` is negative."""
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, bar, invert = arguments
+        value = _load(context, builder, signature.args[0], array, at_i, _INTEGERS)
+        zero = ir.IntType(64)(0)
+        limit = _load(context, builder, signature.args[2], bar, zero, _INTEGERS)
+        lanes = builder.xor(builder.sub(value, limit), _spread(builder, invert, _INTEGERS))
+        negative = builder.icmp_signed("<", lanes, ir.Constant(_INTEGERS, [0] * LANES))
+        return builder.zext(builder.bitcast(negative, ir.IntType(LANES)), ir.IntType(64))
+
+    i8 = types.int64
+    return i8(bits, i8, bars, i8), generate
+
+
+@intrinsic
+def transform_record(typing_context, source, i, matrix, target, j, mirror):
+    """Put the product of a record and a flat (8, 8) matrix at ``j`` and at ``mirror``."""
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, coefficients, other, at_j, at_mirror = arguments
+        record = _load(context, builder, signature.args[0], array, at_i, _DOUBLES)
+        total = None
+        for lane in range(LANES):
+            weight = _spread(builder, builder.extract_element(record, _INDEX(lane)), _DOUBLES)
+            row = _load(
+                context,
+                builder,
+                signature.args[2],
+                coefficients,
+                ir.IntType(64)(lane * LANES),
+                _DOUBLES,
+            )
+            term = builder.fmul(weight, row)
+            total = term if total is None else builder.fadd(total, term)
+        _store(context, builder, total, signature.args[3], other, at_j)
+        _store(context, builder, total, signature.args[3], other, at_mirror)
+        return context.get_dummy_value()
+
+    i8 = types.int64
+    return types.void(source, i8, matrix, target, i8, i8), generate
+
+
+@intrinsic
+def add_model(typing_context, table, weight, factor, target, i):
+    """Add ``weight * p(factor)`` to the record at ``i``.
+
+    ``table`` holds the Taylor coefficients of the eight polynomials p, one flat row per power.
+    Even and odd powers are summed apart, each by Horner's rule in ``factor**2``.
+    """
+
+    def generate(context, builder, signature, arguments):
+        rows, w, r, array, at_i = arguments
+        across = _spread(builder, r, _DOUBLES)
+        square = builder.fmul(across, across)
+        parts = []
+        for parity in range(2):
+            total = None
+            for power in range(TERMS - 2 + parity, -1, -2):
+                row = _load(
+                    context,
+                    builder,
+                    signature.args[0],
+                    rows,
+                    ir.IntType(64)(power * LANES),
+                    _DOUBLES,
+                )
+                total = row if total is None else builder.fadd(builder.fmul(total, square), row)
+            parts.append(total)
+        value = builder.fadd(parts[0], builder.fmul(across, parts[1]))
+        value = builder.fmul(_spread(builder, w, _DOUBLES), value)
+        kind = signature.args[3]
+        value = builder.fadd(_load(context, builder, kind, array, at_i, _DOUBLES), value)
+        _store(context, builder, value, kind, array, at_i)
+        return context.get_dummy_value()
+
+    i8, f8 = types.int64, types.float64
+    return types.void(table, f8, f8, target, i8), generate
+
+
+@intrinsic
+def place_record(typing_context, source, i, first, second, roles, target, j, mirror):
+    """Copy a record to ``j`` and ``mirror`` with some lanes replaced.
+
+    ``first`` goes to the lanes whose role is 1 and ``second`` to those whose role is 2.
+    """
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, one, two, lanes, other, at_j, at_mirror = arguments
+        record = _load(context, builder, signature.args[0], array, at_i, _DOUBLES)
+        zero = ir.IntType(64)(0)
+        role = _load(context, builder, signature.args[4], lanes, zero, _INTEGERS)
+        for number, value in ((1, one), (2, two)):
+            here = builder.icmp_signed("==", role, ir.Constant(_INTEGERS, [number] * LANES))
+            record = builder.select(here, _spread(builder, value, _DOUBLES), record)
+        _store(context, builder, record, signature.args[5], other, at_j)
+        _store(context, builder, record, signature.args[5], other, at_mirror)
+        return context.get_dummy_value()
+
+    i8, f8 = types.int64, types.float64
+    return types.void(source, i8, f8, f8, roles, target, i8, i8), generate
+
+
+@intrinsic
+def move_record(typing_context, source, i, target, j):
+    """``target[j:j+8] = source[i:i+8]``."""
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, other, at_j = arguments
+        record = _load(context, builder, signature.args[0], array, at_i, _INTEGERS)
+        _store(context, builder, record, signature.args[2], other, at_j)
+        return context.get_dummy_value()
+
+    i8 = types.int64
+    return types.void(source, i8, target, i8), generate

@@ -1,0 +1,741 @@
+"""The sweep: every cluster tree that greedy linkage builds along a segment, certified.
+
+Depth first over sub-intervals.  On a frame's interval all merges that are certified there are
+carried out, and shared by everything below.  When the remaining candidates change their order
+inside the interval, the interval is split there: the left part under one order, the right part
+under the other, overlapping in the zone that holds the change.  A comparison settled by such a
+split (or by the exact layer) is remembered on the branch.  Every leaf is one tree, pruned to k
+clusters; where two leaves overlap the tree is one of the two.
+
+Questions to the exact layer end the call; the caller answers and calls again: the search is
+deterministic, so the answers of earlier questions are replayed in order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from certune.kernels.agglomerate import (
+    ASKED,
+    AT_HIGH_END,
+    AT_LOW_END,
+    AT_POINT,
+    DONE,
+    IDENTITY,
+    MAX_DEPTH,
+    PLAIN,
+    UNKNOWN,
+    ZONE,
+    agglomerate,
+    mark_members,
+)
+from certune.kernels.cost_memory import new_memory, point_hashes
+from certune.kernels.ends import (
+    build_logs,
+    build_point_ends,
+    ends_error,
+    fill_end,
+)
+from certune.kernels.frames import (
+    AVERAGE,
+    ENCLOSURE,
+    ENDS,
+    build_enclosure,
+    build_mean,
+    build_point_mean,
+    frame_form,
+    kind_of_values,
+    pair_range,
+    range_error,
+    record_width,
+    restrict_frame,
+)
+from certune.kernels.identities import enclosure_codes, remember
+from certune.kernels.pruning import cut, fill_table, join, merged_cost
+from certune.kernels.series import AFFINE, DEGREE, MOVING, UNIT
+
+__all__ = ["ASKED", "AT_HIGH_END", "AT_LOW_END", "AT_POINT", "DONE", "IDENTITY", "sweep"]
+
+NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
+ACCURATE = 1e-13  # models at least this accurate are not rebuilt to gain accuracy
+
+
+@njit(cache=True, nogil=True)
+def _grown(array):
+    bigger = np.empty((2 * array.shape[0],) + array.shape[1:], dtype=array.dtype)
+    bigger[: array.shape[0]] = array
+    return bigger
+
+
+@njit(cache=True, nogil=True)
+def _room(pool, needed):
+    """Return the pool, enlarged if it is too short."""
+    if pool.size >= needed:
+        return pool
+    bigger = np.empty(max(needed, 2 * pool.size), dtype=pool.dtype)
+    bigger[: pool.size] = pool
+    return bigger
+
+
+@njit(cache=True, nogil=True)
+def order_sign(mode, power, box_cox, low, high):
+    """+1 if smaller values are nearer on the interval, -1 if larger ones are.
+
+    Values are exp(alpha log d): for alpha < 0 the order flips.  In the AFFINE mode ``power``
+    holds the sum of the exponents, with the same rule.
+    """
+    if box_cox:
+        return 1
+    return 1 if power[0] + power[1] * (low + 0.5 * (high - low)) > 0 else -1
+
+
+@njit(cache=True, nogil=True)
+def _labels_of(marks, active, n_active, head, tail, nxt, labels, sizes, size):
+    for i in range(n_active):
+        node = marks[active[i]]
+        sizes[i] = size[node]
+        p = head[node]
+        while True:
+            labels[p] = i
+            if p == tail[node]:
+                break
+            p = nxt[p]
+
+
+@njit(cache=True, nogil=True)
+def needs_box_cox(mode, power, span, low, high):
+    """Say whether alpha is so close to 0 that powers are nearly equal on the interval."""
+    if mode == AFFINE:
+        return False
+    first = power[0] + power[1] * low
+    last = power[0] + power[1] * high
+    if first <= 0.0 <= last or last <= 0.0 <= first:
+        return True
+    return min(abs(first), abs(last)) * span < 0.05
+
+
+@njit(cache=True, nogil=True)
+def build(
+    frame,
+    form,
+    kind,
+    mode,
+    first,
+    second,
+    offset,
+    labels,
+    sizes,
+    power,
+    span,
+    low,
+    high,
+    input_error,
+    codes,
+    ordered,
+    smallest,
+    largest,
+):
+    """Fill a frame on [low, high] from the point pairs.
+
+    ``smallest`` and ``largest`` are those of `pair_range`, unless distances move.  Returns
+    (error, sign, is it in Box-Cox form, centre of the stored logarithms of ENDS).
+    """
+    box_cox = needs_box_cox(mode, power, span, low, high)
+    sign = order_sign(mode, power, box_cox, low, high)
+    rate = span * (abs(power[0]) + abs(power[1])) if mode != AFFINE else 1.0
+    shift = 16.0 * UNIT * (1.0 + abs(low) + abs(high)) * (1.0 + rate)
+    if form == ENDS:
+        centre = 1.0 + 0.5 * (largest - smallest)
+        error = ends_error(smallest, largest, power, low, high, input_error)
+        if error < np.inf:
+            build_logs(frame, first, codes, ordered, labels, smallest - 1.0)
+            slots = np.arange(frame.shape[0])
+            for end in range(2):
+                alpha = power[0] + power[1] * (high if end == 1 else low)
+                fill_end(frame, frame, slots, slots.size, alpha, box_cox, centre, end)
+        return error + shift, sign, box_cox, centre
+    model_low = low
+    model_high = high
+    if box_cox and power[1] != 0.0:
+        zero = -power[0] / power[1]
+        reach = max(abs(low - zero), abs(high - zero))
+        model_low = zero - reach
+        model_high = zero + reach
+    if mode == MOVING:
+        smallest, largest = pair_range(mode, first, second, labels, model_low, model_high)
+        if not smallest > 0.0:
+            return np.inf, sign, box_cox, 0.0
+    error, scale = range_error(
+        mode,
+        box_cox,
+        smallest,
+        largest,
+        first,
+        second,
+        labels,
+        power,
+        model_low,
+        model_high,
+        input_error,
+    )
+    if not error < 1e-2:
+        return np.inf, sign, box_cox, 0.0
+    if form == AVERAGE:
+        channels = 1
+        build_mean(
+            frame,
+            mode,
+            box_cox,
+            first,
+            second,
+            offset,
+            labels,
+            sizes,
+            power,
+            model_low,
+            model_high,
+            scale,
+        )
+    else:
+        channels = frame.shape[2] // DEGREE
+        build_enclosure(
+            frame,
+            kind_of_values(kind, sign),
+            box_cox,
+            first,
+            second,
+            labels,
+            power,
+            model_low,
+            model_high,
+            scale,
+        )
+    everything = np.arange(frame.shape[0])
+    if model_low < low:
+        restrict_frame(
+            frame.copy(),
+            frame,
+            channels,
+            everything,
+            everything.size,
+            (low - model_low) / (model_high - model_low),
+            False,
+        )
+    if model_high > high:
+        restrict_frame(
+            frame.copy(),
+            frame,
+            channels,
+            everything,
+            everything.size,
+            (high - low) / (model_high - low),
+            True,
+        )
+    if mode == MOVING and not _all_positive(frame, channels * DEGREE):
+        return np.inf, sign, box_cox, 0.0
+    if form == ENCLOSURE:
+        enclosure_codes(frame.view(np.int64), sign, first, second, codes, labels, low, high)
+    return error + 8.0 * DEGREE * UNIT + shift, sign, box_cox, 0.0
+
+
+@njit(cache=True, nogil=True)
+def _all_positive(frame, lanes):
+    """Comparisons of coefficients as integers need this; exponentials have it by themselves."""
+    for x in range(frame.shape[0]):
+        for z in range(frame.shape[0]):
+            for lane in range(lanes):
+                if not frame[x, z, lane] > 0.0:
+                    return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _last_joint_panel(mode, power, span, panels, ends, panel):
+    """Find the last of the panels that ENDS need not tell apart.
+
+    ENDS know no width, only the sign of alpha and whether powers need their Box-Cox form.
+    """
+    box_cox = needs_box_cox(mode, power, span, panels[panel, 0], panels[panel, 1])
+    while (
+        not box_cox
+        and panel + 1 < panels.shape[0]
+        and not ends[panel + 1]
+        and panels[panel, 1] == panels[panel + 1, 0]
+        and not needs_box_cox(mode, power, span, panels[panel + 1, 0], panels[panel + 1, 1])
+    ):
+        panel += 1
+    return panel
+
+
+@njit(cache=True, nogil=True)
+def _frame_of(pool, start, slots, width):
+    """View a frame inside the pool."""
+    return pool[start : start + slots * slots * width].reshape((slots, slots, width))
+
+
+@njit(cache=True, nogil=True)
+def _record_partition(labels, partitions, n_partitions):
+    """Index of the partition among those seen, new or old (most recent first)."""
+    for i in range(n_partitions - 1, -1, -1):
+        same = True
+        for p in range(labels.size):
+            if partitions[i, p] != labels[p]:
+                same = False
+                break
+        if same:
+            return i
+    partitions[n_partitions] = labels
+    return n_partitions
+
+
+@njit(cache=True, nogil=True)
+def sweep(
+    kind,
+    mode,
+    first,
+    second,
+    offset,
+    power,
+    span,
+    input_error,
+    pair_codes,
+    ordered,
+    panels,
+    ends,
+    labels0,
+    point_values,
+    point_error,
+    left,
+    right,
+    n_made,
+    objective,
+    reference,
+    k,
+    answers,
+):
+    """Search the panels (rows low, high) one after the other.
+
+    ``labels0`` gives the clusters to start from, ``left``/``right``/``n_made`` the merges that
+    made them (shared by every parameter).  With ``point_values`` not empty, the one panel is the
+    point ``panels[0, 0]`` and the values there are given.  ``ends[i]`` says for each panel edge
+    whether an exact order "just inside" may be asked for.
+
+    Returns
+    -------
+    status : int
+        DONE or ASKED.
+    leaves : float array (m, 2), leaf_info : int array (m, 3)
+        Intervals; left split, right split (-1: an edge), partition (-1: undecided).
+    splits : float array (s, 4), split_marks : uint8 array (s, n)
+        low, high, order left, order right; members of the three clusters.
+    partitions : int array (r, n)
+    question : float array (5,), question_marks : uint8 array (n,)
+        Kind of the question, its interval, the order proved outside it.
+    """
+    n = first.shape[0]
+    n_nodes = 2 * n - 1
+    head = np.empty(n_nodes, np.int64)
+    tail = np.empty(n_nodes, np.int64)
+    nxt = np.zeros(n, np.int64)
+    size = np.ones(n_nodes, np.int64)
+    highest = np.arange(n_nodes)
+    cost = np.zeros(n_nodes, np.int64)
+    pair_sum = np.zeros(n_nodes, np.int64)
+    point_sum = np.zeros(n, np.int64)
+    table = np.zeros((n_nodes, k + 1), np.int64)
+    split = np.zeros((n_nodes, k + 1), np.int64)
+    for p in range(n):
+        head[p] = p
+        tail[p] = p
+        fill_table(objective, p, left, right, size, cost, k, table, split)
+    scratch = np.zeros(2 * n, np.int64)
+    hashes = point_hashes(n_nodes, n)
+    memory = new_memory(n)
+    top_of = np.empty(n, np.int64)
+    for p in range(n):
+        top_of[labels0[p]] = p
+    for i in range(n_made):
+        node = n + i
+        a = left[node]
+        b = right[node]
+        highest[node] = max(highest[a], highest[b])
+        cost[node], pair_sum[node] = merged_cost(
+            objective, reference, head, tail, nxt, size, a, b, point_sum, pair_sum, scratch
+        )
+        hashes[node] = hashes[a] + hashes[b]
+        join(node, a, b, head, tail, nxt, size)
+        fill_table(objective, node, left, right, size, cost, k, table, split)
+        p = head[node]
+        while True:
+            top_of[labels0[p]] = node
+            if p == tail[node]:
+                break
+            p = nxt[p]
+    slots0 = n - n_made
+    point = point_values.size > 0
+    form = frame_form(kind, mode)
+    width = record_width(kind, form)
+    signed_codes = pair_codes.view(np.int64)
+    smallest = 0.0
+    largest = 0.0
+    if mode != MOVING:
+        smallest, largest = pair_range(mode, first, second, labels0, 0.0, 0.0)
+        smallest = min(smallest, largest)
+
+    f_low = np.empty(MAX_DEPTH)
+    f_high = np.empty(MAX_DEPTH)
+    f_error = np.empty(MAX_DEPTH)
+    f_sign = np.empty(MAX_DEPTH, np.int64)
+    f_offset = np.zeros(MAX_DEPTH, np.int64)
+    f_box = np.zeros(MAX_DEPTH, np.bool_)
+    f_centre = np.zeros(MAX_DEPTH)
+    f_slots = np.empty(MAX_DEPTH, np.int64)
+    f_active_count = np.empty(MAX_DEPTH, np.int64)
+    f_nodes = np.empty(MAX_DEPTH, np.int64)
+    f_forced = np.empty(MAX_DEPTH, np.int64)
+    f_stage = np.empty(MAX_DEPTH, np.int64)
+    f_splits = np.empty((MAX_DEPTH, 2), np.int64)
+    f_ends = np.zeros((MAX_DEPTH, 2), np.bool_)
+    f_cut = np.empty((MAX_DEPTH, 5))
+    interval = np.empty(2)
+    f_built = np.empty(MAX_DEPTH)
+    marks = np.empty((MAX_DEPTH, slots0), np.int64)
+    active = np.empty((MAX_DEPTH, slots0), np.int64)
+    nearest = np.empty((MAX_DEPTH, slots0), np.int64)
+    position_of = np.empty(slots0, np.int64)
+    saved_sums = np.empty((MAX_DEPTH, n), np.int64)
+    forced = np.empty((1 << 14, 4), np.int64)
+    forced_codes = np.empty((1 << 14, 4), np.int64)
+    n_forced = np.zeros(1, np.int64)
+    asked = np.zeros(1, np.int64)
+    made = np.zeros(1, np.int64)
+    best = np.zeros(7)
+    question = np.zeros(5)
+    question_marks = np.zeros(n, np.uint8)
+    labels = labels0.copy()
+    sizes = np.empty(slots0)
+    cut_stack = np.empty(2 * k + 2, np.int64)
+    flat = np.empty(n, np.int64)
+
+    pool = np.empty(2 * width * slots0 * slots0 + 1)
+
+    leaves = np.empty((64, 2))
+    leaf_info = np.empty((64, 3), np.int64)
+    n_leaves = 0
+    splits = np.empty((64, 4))
+    split_marks = np.empty((64, n), np.uint8)
+    n_splits = 0
+    partitions = np.empty((64, n), np.int64)
+    n_partitions = 0
+
+    panel = 0
+    while panel < panels.shape[0]:
+        first_panel = panel
+        if form == ENDS and not point:
+            panel = _last_joint_panel(mode, power, span, panels, ends, panel)
+        f_low[0] = panels[first_panel, 0]
+        f_high[0] = panels[panel, 1]
+        f_slots[0] = slots0
+        f_nodes[0] = n + n_made
+        f_forced[0] = 0
+        f_stage[0] = 0
+        f_splits[0, 0] = -1
+        f_splits[0, 1] = -1
+        f_ends[0, 0] = ends[first_panel]
+        f_ends[0, 1] = ends[panel + 1]
+        panel += 1
+        f_offset[0] = 0
+        f_active_count[0] = slots0
+        for i in range(slots0):
+            marks[0, i] = top_of[i]
+            active[0, i] = i
+        nearest[0] = -1
+        saved_sums[0] = point_sum
+        base_sums = point_sum.copy()
+        labels[:] = labels0
+        for i in range(slots0):
+            sizes[i] = size[top_of[i]]
+        frame = _frame_of(pool, 0, slots0, width)
+        if point:
+            f_sign[0] = order_sign(mode, power, span < 0, f_low[0], f_high[0])
+            f_error[0] = point_error
+            if form == AVERAGE:
+                build_point_mean(frame, point_values, labels0, sizes)
+            else:
+                build_logs(frame, first, signed_codes, ordered, labels0, smallest - 1.0)
+                build_point_ends(frame, point_values, labels0)
+        else:
+            f_error[0], f_sign[0], f_box[0], f_centre[0] = build(
+                frame,
+                form,
+                kind,
+                mode,
+                first,
+                second,
+                offset,
+                labels,
+                sizes,
+                power,
+                span,
+                f_low[0],
+                f_high[0],
+                input_error,
+                signed_codes,
+                ordered,
+                smallest,
+                largest,
+            )
+        f_built[0] = f_high[0] - f_low[0]
+        depth = 0
+        while depth >= 0:
+            slots = f_slots[depth]
+            start = f_offset[depth]
+            frame = _frame_of(pool, start, slots, width)
+            kind_here = kind_of_values(kind, f_sign[depth])
+            if f_stage[depth] == 0:
+                made[0] = f_nodes[depth]
+                n_forced[0] = f_forced[depth]
+                if f_error[depth] == np.inf:
+                    status = PLAIN
+                    left_over = f_active_count[depth]
+                else:
+                    interval[0] = f_low[depth]
+                    interval[1] = f_high[depth]
+                    status, left_over = agglomerate(
+                        frame,
+                        form,
+                        kind_here,
+                        f_sign[depth],
+                        f_error[depth],
+                        point,
+                        interval,
+                        power,
+                        f_box[depth],
+                        f_centre[depth],
+                        marks[depth],
+                        active[depth],
+                        f_active_count[depth],
+                        objective,
+                        reference,
+                        k,
+                        ordered,
+                        pair_codes,
+                        left,
+                        right,
+                        head,
+                        tail,
+                        nxt,
+                        size,
+                        highest,
+                        cost,
+                        point_sum,
+                        pair_sum,
+                        table,
+                        split,
+                        made,
+                        forced,
+                        forced_codes,
+                        n_forced,
+                        answers,
+                        asked,
+                        f_ends[depth],
+                        best,
+                        question_marks,
+                        nearest[depth],
+                        scratch,
+                        hashes,
+                        memory,
+                    )
+                f_active_count[depth] = left_over
+                f_nodes[depth] = made[0]
+                f_forced[depth] = n_forced[0]
+                extent = f_high[depth] - f_low[depth]
+                if status == ASKED:
+                    question[0] = best[0]
+                    question[1] = f_low[depth]
+                    question[2] = f_high[depth]
+                    question[3] = f_sign[depth]
+                    return (
+                        ASKED,
+                        leaves[:n_leaves],
+                        leaf_info[:n_leaves],
+                        splits[:n_splits],
+                        split_marks[:n_splits],
+                        partitions[:n_partitions],
+                        question,
+                        question_marks,
+                    )
+                narrow = extent <= NARROW * max(1.0, abs(f_low[depth]))
+                if status == PLAIN and (narrow or depth >= MAX_DEPTH - 2):
+                    status = UNKNOWN
+                if status == ZONE and depth >= MAX_DEPTH - 2:
+                    status = UNKNOWN
+                if status == ZONE:
+                    wide = best[1] - best[0] > 0.25
+                    if wide and f_error[depth] > ACCURATE and not narrow:
+                        status = PLAIN
+                    elif wide and narrow:
+                        status = UNKNOWN
+                if status == DONE or status == UNKNOWN:
+                    which = -1
+                    if status == DONE:
+                        cut(made[0] - 1, left, right, split, head, tail, nxt, k, flat, cut_stack)
+                        if n_partitions == partitions.shape[0]:
+                            partitions = _grown(partitions)
+                        which = _record_partition(flat, partitions, n_partitions)
+                        if which == n_partitions:
+                            n_partitions += 1
+                    if n_leaves == leaves.shape[0]:
+                        leaves = _grown(leaves)
+                        leaf_info = _grown(leaf_info)
+                    leaves[n_leaves, 0] = f_low[depth]
+                    leaves[n_leaves, 1] = f_high[depth]
+                    leaf_info[n_leaves, 0] = f_splits[depth, 0]
+                    leaf_info[n_leaves, 1] = f_splits[depth, 1]
+                    leaf_info[n_leaves, 2] = which
+                    n_leaves += 1
+                    depth -= 1
+                    continue
+                saved_sums[depth] = point_sum
+                if status == ZONE:
+                    for c in range(4):
+                        f_cut[depth, c] = best[c]
+                    f_cut[depth, 4] = n_splits
+                    if n_splits == splits.shape[0]:
+                        splits = _grown(splits)
+                        split_marks = _grown(split_marks)
+                    splits[n_splits, 0] = f_low[depth] + best[0] * extent
+                    splits[n_splits, 1] = min(f_high[depth], f_low[depth] + best[1] * extent)
+                    splits[n_splits, 2] = best[2]
+                    splits[n_splits, 3] = best[3]
+                    x = int(best[4])
+                    y = int(best[5])
+                    z = int(best[6])
+                    mark_members(split_marks[n_splits], marks[depth], x, y, z, head, tail, nxt)
+                    remember(
+                        forced,
+                        forced_codes,
+                        f_forced[depth],
+                        frame.view(np.int64),
+                        form,
+                        kind_here,
+                        f_sign[depth],
+                        marks[depth],
+                        x,
+                        y,
+                        z,
+                        0,
+                    )
+                    n_splits += 1
+                else:
+                    f_cut[depth, 0] = 0.5
+                    f_cut[depth, 1] = 0.5
+                    f_cut[depth, 4] = -1.0
+            if f_stage[depth] == 2:
+                depth -= 1
+                continue
+            # Open the left child (stage 0) or the right child (stage 1).
+            to_left = f_stage[depth] == 0
+            f_stage[depth] += 1
+            point_sum[:] = saved_sums[depth]
+            child = depth + 1
+            extent = f_high[depth] - f_low[depth]
+            plain = f_cut[depth, 4] < 0
+            at = f_cut[depth, 1] if to_left else f_cut[depth, 0]
+            position = f_low[depth] + at * extent
+            if plain:
+                f_low[child] = f_low[depth] if to_left else position
+                f_high[child] = position if to_left else f_high[depth]
+            elif to_left:
+                f_low[child] = f_low[depth]
+                f_high[child] = splits[int(f_cut[depth, 4]), 1]
+            else:
+                f_low[child] = splits[int(f_cut[depth, 4]), 0]
+                f_high[child] = f_high[depth]
+            f_splits[child] = f_splits[depth]
+            f_ends[child] = f_ends[depth]
+            f_forced[child] = f_forced[depth]
+            if to_left:
+                f_ends[child, 1] = f_ends[depth, 1] and at >= 1.0
+            else:
+                f_ends[child, 0] = f_ends[depth, 0] and at <= 0.0
+            if not plain:
+                index = int(f_cut[depth, 4])
+                f_splits[child, 1 if to_left else 0] = index
+                forced[f_forced[depth], 3] = int(f_cut[depth, 2 if to_left else 3])
+                f_forced[child] = f_forced[depth] + 1
+            f_stage[child] = 0
+            f_nodes[child] = f_nodes[depth]
+            count = f_active_count[depth]
+            f_slots[child] = count
+            f_active_count[child] = count
+            for i in range(count):
+                position_of[active[depth, i]] = i
+            for i in range(count):
+                marks[child, i] = marks[depth, active[depth, i]]
+                active[child, i] = i
+                guess = nearest[depth, active[depth, i]]
+                nearest[child, i] = position_of[guess] if guess >= 0 else -1
+            f_offset[child] = start + width * slots * slots
+            pool = _room(pool, f_offset[child] + width * count * count)
+            frame = _frame_of(pool, start, slots, width)
+            child_frame = _frame_of(pool, f_offset[child], count, width)
+            f_sign[child] = f_sign[depth]
+            f_built[child] = f_built[depth]
+            f_box[child] = f_box[depth]
+            f_centre[child] = f_centre[depth]
+            child_width = f_high[child] - f_low[child]
+            if form == ENDS:
+                end = f_high[child] if to_left else f_low[child]
+                fill_end(
+                    frame,
+                    child_frame,
+                    active[depth],
+                    count,
+                    power[0] + power[1] * end,
+                    f_box[child],
+                    f_centre[child],
+                    1 if to_left else 0,
+                )
+                f_error[child] = f_error[depth]
+            elif form == ENCLOSURE or (
+                f_error[depth] > ACCURATE and (plain or child_width < 1e-4 * f_built[depth])
+            ):
+                _labels_of(marks[depth], active[depth], count, head, tail, nxt, labels, sizes, size)
+                f_built[child] = child_width
+                f_error[child], f_sign[child], f_box[child], f_centre[child] = build(
+                    child_frame,
+                    form,
+                    kind,
+                    mode,
+                    first,
+                    second,
+                    offset,
+                    labels,
+                    sizes[:count],
+                    power,
+                    span,
+                    f_low[child],
+                    f_high[child],
+                    input_error,
+                    signed_codes,
+                    ordered,
+                    smallest,
+                    largest,
+                )
+            else:
+                restrict_frame(frame, child_frame, 1, active[depth], count, at, to_left)
+                f_error[child] = f_error[depth] + 4.0 * DEGREE * UNIT
+            depth = child
+        point_sum[:] = base_sums
+    return (
+        DONE,
+        leaves[:n_leaves],
+        leaf_info[:n_leaves],
+        splits[:n_splits],
+        split_marks[:n_splits],
+        partitions[:n_partitions],
+        question,
+        question_marks,
+    )

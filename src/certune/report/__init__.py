@@ -1,0 +1,8 @@
+"""Pictures and pages of plain data: functions of a parameter, tables, numbers."""
+
+from __future__ import annotations
+
+from certune.report.landscape import draw_landscape, landscape_figure
+from certune.report.page import Table, write_page
+
+__all__ = ["Table", "draw_landscape", "landscape_figure", "write_page"]

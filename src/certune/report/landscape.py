@@ -1,0 +1,202 @@
+"""The picture of a tuning run: the exact mean landscape above one row for each instance.
+
+matplotlib is imported on use, and figures are made without pyplot, so that nothing depends on a
+display or changes global state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.dual import PiecewiseFunction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FloatArray = npt.NDArray[np.float64]
+
+# Colours of Okabe and Ito, which colour-blind readers can tell apart; so can they with cividis.
+LINE_COLOUR, OPTIMUM_COLOUR, INK = "#0072B2", "#E69F00", "#333333"
+BASELINE_COLOURS = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
+BASELINE_DASHES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+HEAT_COLOURS = "cividis"
+# A narrow optimal interval is still drawn this wide, as a share of the domain.
+NARROWEST_SHARE = 0.004
+ROWS_WITH_NAMES = 30
+
+
+def landscape_figure(
+    landscape: PiecewiseFunction,
+    duals: Sequence[PiecewiseFunction],
+    best_region: Sequence[tuple[float, float]],
+    baselines: Mapping[str, float],
+    name: str,
+    *,
+    title: str = "",
+    instance_names: Sequence[str] | None = None,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw a mean landscape, its optimal set and defaults, and a heat strip of all instances.
+
+    Parameters
+    ----------
+    landscape : PiecewiseFunction
+        The mean.
+    duals : sequence of PiecewiseFunction
+        One function for each instance, on the same domain.
+    best_region : sequence of (float, float)
+        Optimal intervals, to be shaded.
+    baselines : mapping of str to float
+        Values of default settings, drawn as horizontal lines.
+    name : str
+        Name of the parameter.
+    title : str, optional
+        Headline.
+    instance_names : sequence of str, optional
+        Names for the rows of the heat strip.
+    path : path, optional
+        Also write the figure to this file; the suffix decides on the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A figure that is not known to pyplot.
+    """
+    from matplotlib.figure import Figure
+
+    strip_height = min(max(0.9, 0.18 * len(duals)), 5.0)
+    figure = Figure(figsize=(9.0, 4.3 + strip_height), layout="constrained")
+    grid = figure.add_gridspec(
+        2, 2, height_ratios=(3.4, strip_height), width_ratios=(1.0, 0.018), hspace=0.02, wspace=0.01
+    )
+    top = figure.add_subplot(grid[0, 0])
+    strip = figure.add_subplot(grid[1, 0], sharex=top)
+    draw_landscape(top, landscape, best_region, baselines)
+    top.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=10,
+        borderaxespad=0.3, handlelength=2.4, columnspacing=1.6,
+    )  # fmt: skip
+    top.tick_params(labelbottom=False)
+    figure.suptitle(title, fontsize=14, fontweight="bold", color=INK)
+    mesh = _draw_strip(strip, duals, best_region, instance_names)
+    _draw_scale(figure.add_subplot(grid[1, 1]), mesh)
+    strip.set_xlabel(name, fontsize=12, color=INK)
+    if path is not None:
+        figure.savefig(path, dpi=160)
+    return figure
+
+
+def draw_landscape(
+    ax: Axes,
+    landscape: PiecewiseFunction,
+    best_region: Sequence[tuple[float, float]],
+    baselines: Mapping[str, float],
+) -> None:
+    """Draw a landscape into axes, with its optimal set and the values of default settings.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to draw.
+    landscape : PiecewiseFunction
+        The mean.
+    best_region : sequence of (float, float)
+        Optimal intervals, to be shaded.
+    baselines : mapping of str to float
+        Values of default settings, drawn as horizontal lines.
+    """
+    low, high = _visible_range(landscape, baselines)
+    _shade(ax, landscape, best_region, f"optimal set ({landscape.max():.4g})")
+    ax.stairs(
+        landscape.values, _edges(landscape), baseline=None, color=LINE_COLOUR, linewidth=1.8,
+        zorder=3, label="exact mean utility",
+    )  # fmt: skip
+    for number, (label, value) in enumerate(sorted(baselines.items(), key=lambda item: -item[1])):
+        hidden = "" if low <= value <= high else ", out of view"
+        ax.axhline(
+            value, color=BASELINE_COLOURS[number % len(BASELINE_COLOURS)],
+            linestyle=BASELINE_DASHES[number % len(BASELINE_DASHES)], linewidth=1.5, zorder=2,
+            label=f"{label} ({value:.4g}{hidden})",
+        )  # fmt: skip
+    ax.set_xlim(landscape.low, landscape.high)
+    ax.set_ylim(low, high)
+    ax.set_ylabel("mean utility", fontsize=12, color=INK)
+    _tidy(ax)
+    ax.grid(axis="y", color="#DDDDDD", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.legend(loc="best", fontsize=9)
+
+
+def _visible_range(
+    landscape: PiecewiseFunction, baselines: Mapping[str, float]
+) -> tuple[float, float]:
+    """Return limits that show the landscape well; defaults that are far away stay outside."""
+    lowest, highest = float(landscape.values.min()), float(landscape.values.max())
+    reach = (highest - lowest) or 0.05
+    near = [value for value in baselines.values() if lowest - reach <= value <= highest + reach]
+    low, high = min(lowest, *near, highest), max(highest, *near, lowest)
+    margin = 0.08 * (high - low) or 0.05
+    return low - margin, high + margin
+
+
+def _edges(function: PiecewiseFunction) -> FloatArray:
+    """Return where to draw the steps: the middles of the gaps, and the ends of the domain."""
+    middles = function.breakpoints.mean(axis=1)
+    return np.concatenate(([function.low], middles, [function.high]))
+
+
+def _shade(
+    ax: Axes, landscape: PiecewiseFunction, region: Sequence[tuple[float, float]], label: str | None
+) -> None:
+    narrowest = NARROWEST_SHARE * (landscape.high - landscape.low)
+    for number, (low, high) in enumerate(region):
+        missing = max(0.0, narrowest - (high - low)) / 2
+        ax.axvspan(
+            low - missing, high + missing, color=OPTIMUM_COLOUR, alpha=0.45, linewidth=0, zorder=1,
+            label=label if number == 0 else None,
+        )  # fmt: skip
+
+
+def _draw_strip(
+    ax: Axes,
+    duals: Sequence[PiecewiseFunction],
+    region: Sequence[tuple[float, float]],
+    names: Sequence[str] | None,
+) -> Any:
+    lowest = min(float(dual.values.min()) for dual in duals)
+    highest = max(float(dual.values.max()) for dual in duals)
+    for row, dual in enumerate(duals):
+        mesh = ax.pcolormesh(
+            _edges(dual), [row - 0.44, row + 0.44], dual.values[None], cmap=HEAT_COLOURS,
+            vmin=lowest, vmax=highest, rasterized=True,
+        )  # fmt: skip
+    for end in {end for interval in region for end in interval}:
+        ax.axvline(end, color=OPTIMUM_COLOUR, linewidth=1.2)
+    ax.set_ylim(len(duals) - 0.5, -0.5)
+    if names is not None and len(duals) <= ROWS_WITH_NAMES:
+        ax.set_yticks(range(len(duals)), list(names), fontsize=8)
+    else:
+        ax.set_yticks([])
+        ax.set_ylabel(f"{len(duals)} instances", fontsize=12, color=INK)
+    _tidy(ax)
+    ax.tick_params(axis="y", length=0, labelsize=8)
+    return mesh
+
+
+def _draw_scale(ax: Axes, mesh: Any) -> None:
+    bar = ax.figure.colorbar(mesh, cax=ax)
+    bar.set_label("utility", fontsize=10, color=INK)
+    bar.ax.tick_params(labelsize=9, colors=INK)
+    bar.outline.set_visible(False)
+
+
+def _tidy(ax: Any) -> None:
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(labelsize=10, colors=INK)

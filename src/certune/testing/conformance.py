@@ -1,0 +1,263 @@
+"""The conformance suite for families.
+
+Everything above families relies on one promise: the exact function of a family says at every
+parameter what the plain algorithm gives there. `check_family` holds a family to that where it is
+most likely to be broken, close to breakpoints, and to the smaller promises around it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+
+from certune.dual import PiecewiseFunction, mean
+from certune.errors import ParameterError
+from certune.families.base import Family
+from certune.space import ParameterSpace, Segment
+from certune.testing.failures import Failures
+from certune.tuning.instances import checked_family, checked_instances, instance_name
+
+# Distances from a breakpoint at which runs are compared, relative to max(1, |t|).
+CLOSE = (1e-9, 1e-7, 1e-5, 1e-3)
+# Where the points of a line are rounded, a run closer to a breakpoint than this proves nothing.
+ROUNDING_MARGIN = 1e-10
+RANDOM_SEGMENTS = 3
+
+
+def check_family(
+    family: Family, instances: Iterable[Any], *, n_points: int = 50, random_state: int = 0
+) -> None:
+    """Check that a family keeps the promises of :class:`certune.families.base.Family`.
+
+    Parameters
+    ----------
+    family : Family
+        The family to check.
+    instances : iterable
+        Small instances of it, at least one; different ones.
+    n_points : int, default=50
+        Random parameters at which each exact function is compared with plain runs, besides the
+        ends of all pieces and points close to all breakpoints.
+    random_state : int, default=0
+        Seed of the random parameters.
+
+    Raises
+    ------
+    AssertionError
+        With a list of everything that is wrong: what, where, expected, got.
+
+    Notes
+    -----
+    Checked are: the parameter space; the form and the domain of the exact functions, and that
+    their values lie in the utility range; agreement with `run_exact`, along the free parameter
+    or, if there are several, along random segments; the functions on parts of the domain; that
+    twice the same question has the same answer, also after a trip through a file; the mean of
+    all functions; fingerprints; baselines; and that bad parameters are refused.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from certune.testing import StepFamily, StepInstance, check_family
+    >>> check_family(StepFamily(), [StepInstance((0.5,), (Fraction(0), Fraction(1)))])
+    """
+    listed = checked_instances(checked_family(family), instances)
+    rng = np.random.default_rng(random_state)
+    failures = Failures(family)
+    with failures.caught("the parameter space"):
+        _check_space(family.space, failures)
+        _check_bad_parameters(family, listed[0], failures)
+    for segment in _segments(family.space, rng):
+        duals = []
+        for number, instance in enumerate(listed):
+            where = instance_name(instance, number)
+            with failures.caught(f"the exact function of {where}"):
+                case = _Case(family, segment, instance, where, family.dual(instance, segment))
+                _check_form(case, failures)
+                duals.append(case.dual)
+                _check_values(case, n_points, rng, failures)
+                _check_part(case, rng, failures)
+        if duals:
+            with failures.caught("the mean of the exact functions"):
+                _check_mean(duals, rng, failures)
+    with failures.caught("answers that must not change"):
+        _check_determinism(family, listed, failures)
+    with failures.caught("the fingerprints"):
+        _check_fingerprints(family, listed, failures)
+    with failures.caught("the baselines"):
+        _check_baselines(family, listed, failures)
+    failures.raise_all()
+
+
+def _segments(space: ParameterSpace, rng: np.random.Generator) -> Iterator[Segment]:
+    if space.n_free == 1:
+        yield space.default_segment()
+    else:
+        for _ in range(RANDOM_SEGMENTS):
+            yield Segment(space.sample(rng), space.sample(rng))
+
+
+def _check_space(space: Any, failures: Failures) -> None:
+    if failures.expect(isinstance(space, ParameterSpace), "space", "a ParameterSpace", space):
+        failures.expect(space.n_free >= 1, "space.n_free", "at least 1", space.n_free)
+
+
+def _check_bad_parameters(family: Family, instance: Any, failures: Failures) -> None:
+    bad: list[Any] = [{}, {"no such parameter": 1.0}, "no mapping"]
+    good = family.space.sample(np.random.default_rng(0))
+    bad += [{**good, name: float("nan")} for name in family.space.names]
+    for params in bad:
+        try:
+            answer: object = family.run_exact(instance, params)
+        except ParameterError:
+            continue
+        except Exception as error:
+            answer = f"{type(error).__name__}: {error}"
+        failures.add(f"run_exact with the parameters {params!r}", "ParameterError", answer)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """An instance and its exact function along a segment."""
+
+    family: Family
+    segment: Segment
+    instance: Any
+    where: str
+    dual: PiecewiseFunction
+
+
+def _check_form(case: _Case, failures: Failures) -> None:
+    dual = case.dual
+    if not isinstance(dual, PiecewiseFunction):
+        raise TypeError(f"dual must return a PiecewiseFunction, got {dual!r}")
+    dual._check()
+    expected, got = (case.segment.low, case.segment.high), (dual.low, dual.high)
+    failures.expect(got == expected, f"domain of {case.where}", expected, got)
+    low, high = case.family.utility_range
+    lowest, highest = -(-dual).upper_bound_exact, dual.upper_bound_exact
+    failures.expect(
+        low <= lowest and highest <= high,
+        f"values and bounds of {case.where}",
+        f"within the utility range [{low}, {high}]",
+        f"from {lowest} to {highest}",
+    )
+
+
+def _check_values(case: _Case, n_points: int, rng: np.random.Generator, failures: Failures) -> None:
+    """Compare with plain runs at random points, at the ends of pieces and close to breakpoints."""
+    dual, segment = case.dual, case.segment
+    gaps = dual.breakpoints
+    scale = np.maximum(1.0, np.abs(gaps))
+    points = [rng.uniform(dual.low, dual.high, n_points), dual.starts, dual.stops]
+    points += [gaps[:, 0] - distance * scale[:, 0] for distance in CLOSE]
+    points += [gaps[:, 1] + distance * scale[:, 1] for distance in CLOSE]
+    for t in np.unique(np.concatenate(points)).tolist():
+        if not max(dual.low, segment.low) <= t <= min(dual.high, segment.high):
+            continue
+        expected = dual.value_at(t)
+        if expected is None or not _run_is_meaningful(segment, t, gaps):
+            continue
+        got = case.family.run_exact(case.instance, segment.at(t))
+        what = f"run_exact of {case.where}"
+        failures.expect(got == expected, what, f"{expected} as in dual", got, at=segment.at(t))
+
+
+def _run_is_meaningful(segment: Segment, t: float, gaps: npt.NDArray[np.float64]) -> bool:
+    if segment.is_exact_at(t):
+        return True
+    distance = np.maximum(gaps[:, 0] - t, t - gaps[:, 1])
+    return bool(np.all(distance > ROUNDING_MARGIN * max(1.0, abs(t))))
+
+
+def _check_part(case: _Case, rng: np.random.Generator, failures: Failures) -> None:
+    """Compare the function on a part of the domain with the function on all of it."""
+    low, high = np.sort(rng.uniform(case.segment.low, case.segment.high, 2)).tolist()
+    part = case.family.dual(case.instance, case.segment.restrict(low, high))
+    what = f"dual of {case.where} on the part [{low!r}, {high!r}]"
+    domain = (part.low, part.high)
+    failures.expect(domain == (low, high), what, f"the domain {(low, high)}", domain)
+    for t in np.concatenate((part.sample_points(), part.starts, part.stops)).tolist():
+        expected, got = case.dual.enclose_exact(t), part.enclose_exact(t)
+        failures.expect(
+            got[0] <= expected[1] and expected[0] <= got[1],
+            what,
+            f"from {expected[0]} to {expected[1]} as on the whole segment",
+            f"from {got[0]} to {got[1]}",
+            at=t,
+        )
+
+
+def _check_mean(
+    duals: list[PiecewiseFunction], rng: np.random.Generator, failures: Failures
+) -> None:
+    average = mean(duals)
+    for t in rng.uniform(average.low, average.high, 10).tolist():
+        values = [dual.value_at(t) for dual in duals]
+        if None not in values:
+            expected = sum(value for value in values if value is not None) / len(values)
+            got = average.value_at(t)
+            failures.expect(got == expected, "mean", expected, got, at=t)
+
+
+def _check_determinism(family: Family, instances: list[Any], failures: Failures) -> None:
+    segment = next(_segments(family.space, np.random.default_rng(0)))
+    params = segment.at(0.5 * segment.low + 0.5 * segment.high)
+    copied_family, *copies = _through_a_file([family, *instances])
+    for number, (instance, copied) in enumerate(zip(instances, copies, strict=True)):
+        where = instance_name(instance, number)
+        first, value = family.dual(instance, segment), family.run_exact(instance, params)
+        if family.space.n_free == 1:
+            again = family.dual(instance)
+            failures.expect(again == first, f"dual of {where} without a segment", first, again)
+        for what, other_family, other in (
+            ("twice", family, instance),
+            ("after a trip through a file", copied_family, copied),
+        ):
+            again = other_family.dual(other, segment)
+            failures.expect(again == first, f"dual of {where} {what}", first, again)
+            run = other_family.run_exact(other, params)
+            failures.expect(run == value, f"run_exact of {where} {what}", value, run)
+        prints = family.instance_fingerprint(instance), copied_family.instance_fingerprint(copied)
+        failures.expect(
+            prints[0] == prints[1], f"fingerprint of {where} after a trip through a file", *prints
+        )
+    prints = family.fingerprint, copied_family.fingerprint
+    failures.expect(
+        prints[0] == prints[1], "fingerprint of the family after a trip through a file", *prints
+    )
+
+
+def _through_a_file(objects: list[Any]) -> list[Any]:
+    file = io.BytesIO()
+    joblib.dump(objects, file)
+    file.seek(0)
+    return list(joblib.load(file))
+
+
+def _check_fingerprints(family: Family, instances: list[Any], failures: Failures) -> None:
+    prints = [family.instance_fingerprint(instance) for instance in instances]
+    again = [family.instance_fingerprint(instance) for instance in instances]
+    failures.expect(prints == again, "instance fingerprints asked for twice", prints, again)
+    failures.expect(
+        len(set(prints)) == len(prints), "fingerprints of different instances", "distinct", prints
+    )
+    for print_ in (*prints, family.fingerprint):
+        hexadecimal = isinstance(print_, str) and set(print_) <= set("0123456789abcdef")
+        failures.expect(
+            bool(hexadecimal and print_), "a fingerprint", "a hexadecimal string", print_
+        )
+
+
+def _check_baselines(family: Family, instances: list[Any], failures: Failures) -> None:
+    low, high = family.utility_range
+    for name, params in family.baselines.items():
+        for number, instance in enumerate(instances):
+            value = family.run_exact(instance, params)
+            where = f"baseline {name!r} on {instance_name(instance, number)}"
+            failures.expect(low <= value <= high, where, f"within [{low}, {high}]", value)

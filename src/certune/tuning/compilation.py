@@ -1,0 +1,33 @@
+"""Whether a wait is due to the compilation of kernels.
+
+Kernels are compiled on first use after installation and kept on disk from then on. That takes
+half a minute during which nothing else happens, which a user should be told.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+def count_compilations() -> int:
+    """Count the kernels that this process has had to compile, or is compiling now."""
+    return sum(sum(kernel.stats.cache_misses.values()) for kernel in _loaded_kernels())
+
+
+def nothing_is_compiled() -> bool:
+    """Tell whether kernels are loaded but not one compiled kernel is on disk."""
+    folders = {kernel.stats.cache_path for kernel in _loaded_kernels()} - {None}
+    return bool(folders) and not any(any(Path(folder).glob("*.nbi")) for folder in folders)
+
+
+def _loaded_kernels() -> Iterator[Any]:
+    modules = [
+        module for name, module in sys.modules.items() if name.startswith("certune.kernels.")
+    ]
+    for module in modules:
+        for kernel in list(vars(module).values()):
+            if hasattr(kernel, "stats") and getattr(kernel, "__module__", "") == module.__name__:
+                yield kernel

@@ -1,0 +1,234 @@
+"""What tuning gives back: the best setting, how good it is, and how far from any better one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+from certune.dual import PiecewiseFunction
+from certune.errors import ParameterError
+from certune.families.base import Family
+from certune.space import Segment
+from certune.tuning.certificate import Certificate, make_certificate
+from certune.tuning.evaluation import Evaluation, evaluate
+from certune.tuning.instances import checked_instances
+from certune.tuning.status import Status
+
+# The robust setting may lose this share of the utility range.
+ROBUST_SHARE = 0.01
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TuningResult:
+    """Result of :func:`certune.tune`.
+
+    Values are means over all instances. If tuning ended early, `landscape`, `duals` and
+    `best_region` know the finished instances only, which are the first ``len(duals)``, while
+    `best_value`, `baselines`, `upper_bound` and `gap` hold for all of them.
+
+    Attributes
+    ----------
+    family : Family
+        The algorithm that was tuned.
+    segment : Segment
+        The line of settings: ``segment.at(t)`` is the setting at coordinate t. For a real
+        parameter t is the parameter itself; for two weights they are (1 - t, t).
+    status : Status
+        How tuning ended.
+    upper_bound_exact : Fraction
+        No setting has a larger mean utility over all instances.
+    landscape : PiecewiseFunction
+        Exact mean utility over the finished instances, as a function of t.
+    duals : list of PiecewiseFunction
+        Exact utility of each finished instance.
+    evaluation : Evaluation
+        Plain runs of the best setting and of the defaults, instance by instance.
+    instances : list
+        All instances.
+    elapsed : float
+        Seconds that tuning took.
+    """
+
+    family: Family
+    segment: Segment
+    status: Status
+    upper_bound_exact: Fraction
+    landscape: PiecewiseFunction
+    duals: list[PiecewiseFunction]
+    evaluation: Evaluation
+    instances: list[Any]
+    elapsed: float
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """A best setting: the centre of the widest interval of `best_region`."""
+        return dict(self.evaluation.params)
+
+    @property
+    def best_value_exact(self) -> Fraction:
+        """Mean utility of `best_params` over all instances."""
+        return self.evaluation.value_exact
+
+    @property
+    def best_value(self) -> float:
+        """Mean utility of `best_params` over all instances, correctly rounded."""
+        return self.evaluation.value
+
+    @property
+    def best_region(self) -> list[tuple[float, float]]:
+        """All closed intervals of t in which the landscape is at its maximum."""
+        return self.landscape.argmax()
+
+    @property
+    def upper_bound(self) -> float:
+        """`upper_bound_exact`, correctly rounded."""
+        return float(self.upper_bound_exact)
+
+    @property
+    def gap(self) -> float:
+        """Exact difference of upper bound and best value, rounded once; 0 proves the optimum."""
+        return float(self.upper_bound_exact - self.best_value_exact)
+
+    @property
+    def baselines(self) -> dict[str, float]:
+        """Mean utility of every default setting of the family over all instances, by name."""
+        return self.evaluation.baselines
+
+    @property
+    def instance_names(self) -> list[str]:
+        """Names of all instances."""
+        return list(self.evaluation.instance_names)
+
+    @property
+    def robust_params(self) -> dict[str, Any]:
+        """The setting of ``robust()``, which may lose a hundredth of the utility range."""
+        return self.robust()
+
+    def robust(self, epsilon: Any = None) -> dict[str, Any]:
+        """Return a setting that stays good when the parameter or the data change a little.
+
+        Parameters
+        ----------
+        epsilon : float, int or Fraction, optional
+            How much worse than the best the mean utility may be; by default a hundredth of the
+            utility range.
+
+        Returns
+        -------
+        dict
+            The centre of the widest interval on which the landscape stays within `epsilon` of
+            its maximum.
+        """
+        if epsilon is None:
+            lowest, highest = self.family.utility_range
+            epsilon = ROBUST_SHARE * (highest - lowest)
+        low, high = self.landscape.widest_plateau(epsilon)
+        return self.segment.at(min(max(0.5 * low + 0.5 * high, low), high))
+
+    @property
+    def best_estimator(self) -> Any:
+        """A scikit-learn estimator with the best setting, not fitted.
+
+        Where all instances agree on a metric or a number of clusters, the estimator has it too.
+        """
+        from certune.estimators import estimator_for
+
+        return estimator_for(self.family, self.best_params, self.instances)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What :func:`certune.verify` needs to check the claims of this result."""
+        fingerprints = [self.family.instance_fingerprint(item) for item in self.instances]
+        return make_certificate(
+            self.family,
+            self.segment,
+            fingerprints,
+            self.duals,
+            self.landscape,
+            self.upper_bound_exact,
+        )
+
+    def evaluate(self, instances: Iterable[Any], n_jobs: int | None = 1) -> Evaluation:
+        """Run the best setting and the defaults on other instances, for example held-out ones.
+
+        Parameters
+        ----------
+        instances : iterable
+            Instances of the family, at least one.
+        n_jobs : int or None, default=1
+            Number of parallel workers, as in joblib.
+
+        Returns
+        -------
+        Evaluation
+            Its ``value`` and ``baselines`` are the mean utilities.
+        """
+        listed = checked_instances(self.family, instances)
+        return evaluate(self.family, listed, self.best_params, n_jobs)
+
+    def plot_landscape(self, path: str | PathLike[str] | None = None, ax: Any = None) -> Any:
+        """Draw the exact landscape with the optimal set, the defaults and all instances.
+
+        Parameters
+        ----------
+        path : path, optional
+            Also write the figure to this file; the suffix decides on the format.
+        ax : matplotlib Axes, optional
+            Draw into these axes, the landscape only.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        from certune.report import draw_landscape, landscape_figure
+
+        title = f"{self.status.name}: best mean utility {self.best_value:.6g}"
+        if ax is None:
+            names = self.instance_names[: len(self.duals)]
+            return landscape_figure(
+                self.landscape,
+                self.duals,
+                self.best_region,
+                self.baselines,
+                name=self.landscape.name,
+                title=title,
+                instance_names=names,
+                path=path,
+            )
+        if path is not None:
+            raise ParameterError("Pass either path or ax: whoever made the axes saves the figure.")
+        draw_landscape(ax, self.landscape, self.best_region, self.baselines)
+        ax.set(xlabel=self.landscape.name, title=title)
+        return ax.figure
+
+    def to_frame(self) -> Any:
+        """Return a table of the instances; needs pandas, ``pip install 'certune[frame]'``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each instance: the utility of the best setting (``tuned``) and of every
+            default, the best that any setting reaches on this instance alone (``attainable``),
+            and the number of pieces; the last two are missing for unfinished instances.
+        """
+        frame = self.evaluation.to_frame()
+        missing = [None] * (len(frame) - len(self.duals))
+        frame["attainable"] = [dual.max() for dual in self.duals] + missing
+        frame["pieces"] = [dual.n_pieces for dual in self.duals] + missing
+        return frame
+
+    def __repr__(self) -> str:
+        return (
+            f"TuningResult({self.status.name}, best_value={self.best_value!r}, "
+            f"best_params={self.best_params!r}, gap={self.gap!r})"
+        )
+
+    def __str__(self) -> str:
+        from certune.tuning.summary import summary_of
+
+        return summary_of(self)

@@ -1,0 +1,249 @@
+"""Exact tuning over one free parameter.
+
+The utility of each instance is an exact piecewise constant function of the parameter. Their
+average, computed without rounding, is the quantity to maximise, so its best piece is the global
+optimum on the instances (empirical risk minimisation), and the other pieces are the proof.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import islice
+from typing import Any, TypeAlias
+
+import joblib
+
+from certune.dual import PiecewiseFunction, mean
+from certune.errors import CertificateError, ParameterError
+from certune.families.base import Family
+from certune.space import Segment
+from certune.tuning.compilation import nothing_is_compiled
+from certune.tuning.evaluation import Evaluation, evaluate
+from certune.tuning.instances import checked_family, checked_instances
+from certune.tuning.log import RunLog, header
+from certune.tuning.progress import Progress, blend
+from certune.tuning.result import TuningResult
+from certune.tuning.status import Status
+
+Callback: TypeAlias = Callable[[Progress], Any]
+
+
+def tune(
+    family: Family,
+    instances: Iterable[Any],
+    *,
+    timeout: float | None = None,
+    n_jobs: int | None = 1,
+    callbacks: Sequence[Callback] = (),
+    progress: bool | None = None,
+) -> TuningResult:
+    """Find the setting with the best mean utility over instances, and prove that it is best.
+
+    Parameters
+    ----------
+    family : Family
+        The algorithm, with exactly one free parameter.
+    instances : iterable
+        Problem instances of the family, at least one.
+    timeout : float, optional
+        Seconds after which no further instance is started; the first one always is. Those under
+        way are finished, and the best setting so far is run once on each of the others, so that
+        its value and the bound hold for all instances.
+    n_jobs : int or None, default=1
+        Number of parallel workers, as in joblib: -1 for all processors, None for what
+        ``joblib.parallel_config`` says. The result does not depend on it.
+    callbacks : sequence of callable
+        Each is called with a :class:`Progress` after every finished instance, in the order of the
+        instances. If one returns True, tuning stops.
+    progress : bool, optional
+        Whether to log to stderr; by default only if the run takes longer than two seconds.
+
+    Returns
+    -------
+    TuningResult
+        The optimum. After a time limit, Ctrl-C or a stop by a callback: the best setting known,
+        with a valid upper bound.
+
+    Raises
+    ------
+    InputError
+        If there is no instance, or one does not fit the family; before any work starts.
+    ParameterError
+        If the family has several free parameters, or an option is not admissible.
+
+    Notes
+    -----
+    One exact function for each instance, and O(B log B) for their mean with B breakpoints in all.
+
+    Examples
+    --------
+    >>> from certune.testing import StepFamily, StepInstance
+    >>> instances = [StepInstance((0.25,), (0, 1)), StepInstance((0.75,), (1, 0))]
+    >>> result = tune(StepFamily(), instances)
+    >>> result.status.name, result.best_value, result.best_region
+    ('OPTIMAL', 1.0, [(0.25, 0.7499999999999999)])
+    """
+    started = time.perf_counter()
+    segment = _line_of_the_free_parameter(checked_family(family))
+    _check_options(timeout, n_jobs, callbacks, progress)
+    listed = checked_instances(family, instances)
+    run = _Run(family, listed, started, math.inf if timeout is None else started + timeout)
+    log = RunLog(header(family, len(listed), family.space, segment), progress)
+    try:
+        status = run.collect(n_jobs, callbacks, log)
+        result = _result(run, segment, status, n_jobs)
+        log.summary(lambda: str(result))
+    finally:
+        log.close()
+    return result
+
+
+class _Run:
+    """The instances in work and the functions that are finished, in the order of the instances."""
+
+    def __init__(
+        self, family: Family, instances: list[Any], started: float, deadline: float
+    ) -> None:
+        self.family = family
+        self.instances = instances
+        self.duals: list[PiecewiseFunction] = []
+        self.started = started
+        self._deadline = deadline
+        self._n_pieces = 0
+
+    def collect(
+        self, n_jobs: int | None, callbacks: Sequence[Callback], log: RunLog
+    ) -> Status | None:
+        """Compute the functions of all instances, or return why some are missing."""
+        arriving = self._arriving(n_jobs)
+        try:
+            for dual in arriving:
+                self.duals.append(dual)
+                self._n_pieces += dual.n_pieces
+                stopped = self._report(callbacks, log)
+                if stopped and len(self.duals) < len(self.instances):
+                    return Status.STOPPED
+        except KeyboardInterrupt:
+            if not self.duals:
+                raise
+            if len(self.duals) < len(self.instances):
+                return Status.INTERRUPTED
+        finally:
+            arriving.close()
+        return None if len(self.duals) == len(self.instances) else Status.TIME_LIMIT
+
+    def _arriving(self, n_jobs: int | None) -> Generator[PiecewiseFunction, None, None]:
+        tasks = self._handed_out()
+        if nothing_is_compiled():
+            # Workers that compile the same kernels side by side would only hinder each other.
+            yield from joblib.Parallel(n_jobs=1, return_as="generator")(islice(tasks, 1))
+        yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+
+    def _handed_out(self) -> Iterator[Any]:
+        for number, instance in enumerate(self.instances):
+            if number and time.perf_counter() >= self._deadline:
+                return
+            yield joblib.delayed(_dual)(self.family, instance, os.getpid())
+
+    def _report(self, callbacks: Sequence[Callback], log: RunLog) -> bool:
+        elapsed = time.perf_counter() - self.started
+        due = log.is_due(elapsed, last=len(self.duals) == len(self.instances))
+        if not due and not callbacks:
+            return False
+        state = Progress(
+            elapsed=elapsed,
+            n_finished=len(self.duals),
+            n_instances=len(self.instances),
+            n_pieces=self._n_pieces,
+            utility_range=self.family.utility_range,
+            duals=tuple(self.duals),
+        )
+        if due:
+            log.row(state)
+        return any([callback(state) is True for callback in callbacks])
+
+
+def _dual(family: Family, instance: Any, caller: int) -> PiecewiseFunction:
+    """Compute an exact function; a worker process leaves Ctrl-C to the process that called."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if os.getpid() == caller or not in_main_thread:
+        return family.dual(instance)
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return family.dual(instance)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _line_of_the_free_parameter(family: Family) -> Segment:
+    space = family.space
+    if space.n_free != 1:
+        free = [item.name for item in space.parameters if item.n_free]
+        raise ParameterError(
+            f"tune needs exactly one free parameter, got {space.n_free} free coordinates in "
+            f"{', '.join(map(repr, free)) or 'none'}: fix all but one when making the family, or "
+            "follow a line through the space with family.dual(instance, along=Segment(start, stop))"
+            " and certune.mean."
+        )
+    return space.default_segment()
+
+
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _check_options(timeout: Any, n_jobs: Any, callbacks: object, progress: object) -> None:
+    if timeout is not None and not (_is_number(timeout, numbers.Real) and timeout > 0):
+        raise ParameterError(f"timeout must be a positive number of seconds, got {timeout!r}.")
+    if n_jobs is not None and not (_is_number(n_jobs, numbers.Integral) and n_jobs != 0):
+        raise ParameterError(
+            f"n_jobs must be a positive integer, -1 for all processors or None, got {n_jobs!r}."
+        )
+    if not isinstance(callbacks, Iterable) or not all(callable(item) for item in callbacks):
+        raise ParameterError(f"callbacks must be a list of functions, got {callbacks!r}.")
+    if progress not in (None, True, False):
+        raise ParameterError(f"progress must be True, False or None, got {progress!r}.")
+
+
+def _result(run: _Run, segment: Segment, status: Status | None, n_jobs: int | None) -> TuningResult:
+    family, n_finished, n_instances = run.family, len(run.duals), len(run.instances)
+    landscape = mean(run.duals)
+    low, high = landscape.widest_plateau(0)
+    centre = min(max(0.5 * low + 0.5 * high, low), high)
+    evaluation = evaluate(family, run.instances, segment.at(centre), n_jobs)
+    _confirm(run.duals, centre, evaluation)
+    largest = Fraction(family.utility_range[1])
+    upper_bound = blend(landscape.upper_bound_exact, n_finished, largest, n_instances)
+    if status is None:
+        proved = upper_bound == landscape.max_exact
+        status = Status.OPTIMAL if proved else Status.UNDECIDED
+    return TuningResult(
+        family=family,
+        segment=segment,
+        status=status,
+        upper_bound_exact=upper_bound,
+        landscape=landscape,
+        duals=run.duals,
+        evaluation=evaluation,
+        instances=run.instances,
+        elapsed=time.perf_counter() - run.started,
+    )
+
+
+def _confirm(duals: Sequence[PiecewiseFunction], t: float, evaluation: Evaluation) -> None:
+    """Compare the exact functions at the optimum with what the plain algorithm gives there."""
+    for number, dual in enumerate(duals):
+        promised, reached = dual.value_at(t), evaluation.utilities[number]
+        if promised is not None and promised != reached:
+            raise CertificateError(
+                f"The exact function of {evaluation.instance_names[number]} promises the utility "
+                f"{promised} at {evaluation.params}, but family.run gives {reached}: the family's "
+                "dual and run disagree; look for the cause with certune.testing.check_family."
+            )

@@ -1,0 +1,55 @@
+"""A result as a few lines of text, for the end of the log and for ``print``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from certune.tuning.result import TuningResult
+
+INTERVALS_SHOWN = 3
+LONGEST_DENOMINATOR = 10**6
+
+
+def summary_of(result: TuningResult) -> str:
+    """Return the summary of a result."""
+    n_finished, n_instances = len(result.duals), len(result.instance_names)
+    gap = f"{result.gap:.6g}" if result.gap else "0 (exact)"
+    rows = [
+        ("status", str(result.status)),
+        (
+            "best value",
+            f"{result.best_value:.6g}{_fraction(result.best_value_exact)}, mean utility",
+        ),
+        ("upper bound", f"{result.upper_bound:.6g}, gap {gap}"),
+        ("best parameter", _shown(result.best_params)),
+        ("optimal set", _intervals(result)),
+        ("robust parameter", _shown(result.robust_params)),
+        ("baselines", ", ".join(f"{name} {value:.6g}" for name, value in result.baselines.items())),
+        ("undecided", f"{len(result.landscape.undecided)} intervals"),
+        ("instances", f"{n_finished} of {n_instances} finished, {result.elapsed:.1f} s"),
+    ]
+    return "\n".join(f"{label:<17} {text}" for label, text in rows if text)
+
+
+def _fraction(value: Fraction) -> str:
+    return f" = {value}" if 1 < value.denominator <= LONGEST_DENOMINATOR else ""
+
+
+def _shown(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {_number(value)}" for name, value in params.items())
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(f'{entry:.8g}' for entry in value)})"
+    return f"{value:.8g}"
+
+
+def _intervals(result: TuningResult) -> str:
+    region = sorted(result.best_region, key=lambda ends: ends[0] - ends[1])
+    shown = [f"[{low:.8g}, {high:.8g}]" for low, high in region[:INTERVALS_SHOWN]]
+    more = len(region) - len(shown)
+    return f"{result.landscape.name} in " + ", ".join(shown) + (f" and {more} more" * (more > 0))

@@ -1,0 +1,196 @@
+"""Checking a certificate by another path than the one that made it.
+
+The claims are derived anew from the stored functions, and the functions are compared with plain
+runs and with fresh proofs on other parts of the domain, which together cover all of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from certune.errors import CertificateError
+from certune.families.base import Family
+from certune.tuning.certificate import FORMAT_VERSION, Certificate
+from certune.tuning.claims import claims_from
+from certune.tuning.instances import checked_family, checked_instances, instance_name
+from certune.tuning.progress import blend
+from certune.tuning.proofs import check_runs, check_windows, demand
+
+
+@dataclass(frozen=True)
+class VerificationReport:
+    """What :func:`verify` has checked; it exists only if everything was right.
+
+    Attributes
+    ----------
+    n_instances, n_covered : int
+        All instances, and those whose exact functions are in the certificate.
+    n_pieces, n_gaps : int
+        Pieces and gaps that were proved again.
+    n_runs : int
+        Plain runs that agreed.
+    best_value, upper_bound : Fraction
+        The confirmed claims.
+    elapsed : float
+        Seconds.
+    """
+
+    n_instances: int
+    n_covered: int
+    n_pieces: int
+    n_gaps: int
+    n_runs: int
+    best_value: Fraction
+    upper_bound: Fraction
+    elapsed: float
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the certificate proves that nothing is better on all instances."""
+        return self.n_covered == self.n_instances and self.best_value == self.upper_bound
+
+    def __str__(self) -> str:
+        proved = "optimality" if self.optimal else f"the upper bound {float(self.upper_bound):.6g}"
+        return (
+            f"certificate verified: {proved} on {self.n_instances} instances, best mean utility "
+            f"{float(self.best_value):.6g} on {self.n_covered} of them; {self.n_pieces} pieces and "
+            f"{self.n_gaps} gaps proved again, {self.n_runs} plain runs agree, "
+            f"{self.elapsed:.1f} s"
+        )
+
+
+def verify(
+    certificate: Certificate, family: Family, instances: Iterable[Any]
+) -> VerificationReport:
+    """Check every claim of a certificate.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        From :attr:`TuningResult.certificate` or :meth:`Certificate.load`.
+    family : Family
+        The family that was tuned.
+    instances : iterable
+        The instances it was tuned on, in the same order.
+
+    Returns
+    -------
+    VerificationReport
+        Counts of what was checked.
+
+    Raises
+    ------
+    CertificateError
+        At the first thing that is wrong.
+
+    Notes
+    -----
+    In this order: the checksum; the fingerprints of family and instances; the range of settings;
+    that every stored function is well formed and covers that range; that maximum, maximisers and
+    upper bound follow from the stored functions, by an algorithm that shares no code with the one
+    that made them; that plain runs in the middle and at both ends of every piece have its value;
+    and that the functions are found again when the domain is cut in the middles of the pieces:
+    the same values, no further breakpoint, and breakpoints at the same places up to
+    ``1e-9 * max(1, |t|)`` or the width of their enclosures. Instances which the certificate does
+    not cover count with the largest utility there is.
+    """
+    started = time.perf_counter()
+    _check_origin(certificate, checked_family(family))
+    listed = checked_instances(family, instances)
+    _check_instances(certificate, family, listed)
+    _check_functions(certificate)
+    _check_claims(certificate, family, len(listed))
+    n_runs = 0
+    for number, dual in enumerate(certificate.duals):
+        name = instance_name(listed[number], number)
+        n_runs += check_runs(dual, certificate.segment, family, listed[number], name)
+        check_windows(dual, certificate.segment, family, listed[number], name)
+    n_pieces = sum(dual.n_pieces for dual in certificate.duals)
+    return VerificationReport(
+        n_instances=len(listed),
+        n_covered=len(certificate.duals),
+        n_pieces=n_pieces,
+        n_gaps=n_pieces - len(certificate.duals),
+        n_runs=n_runs,
+        best_value=certificate.best_value,
+        upper_bound=certificate.upper_bound,
+        elapsed=time.perf_counter() - started,
+    )
+
+
+def _check_origin(certificate: Certificate, family: Family) -> None:
+    if not isinstance(certificate, Certificate):
+        raise CertificateError(
+            f"Expected a Certificate, got {certificate!r}: pass result.certificate or "
+            "Certificate.load(path)."
+        )
+    demand(
+        certificate.format_version == FORMAT_VERSION,
+        f"Format version {certificate.format_version!r} is not {FORMAT_VERSION}.",
+    )
+    demand(
+        certificate.checksum == certificate.content_checksum,
+        f"The checksum {certificate.checksum!r} does not belong to the content, which has "
+        f"{certificate.content_checksum!r}: the certificate was changed.",
+    )
+    demand(
+        certificate.family_fingerprint == family.fingerprint,
+        f"The certificate is about another family than {family!r}: fingerprint "
+        f"{certificate.family_fingerprint!r}, expected {family.fingerprint!r}.",
+    )
+    expected = family.space.default_segment()
+    demand(
+        certificate.segment == expected,
+        f"The certificate covers {certificate.segment!r}, expected the whole range {expected!r}.",
+    )
+
+
+def _check_instances(certificate: Certificate, family: Family, instances: list[Any]) -> None:
+    stored = certificate.instance_fingerprints
+    demand(
+        len(stored) == len(instances),
+        f"The certificate is about {len(stored)} instances, got {len(instances)}.",
+    )
+    for number, (fingerprint, instance) in enumerate(zip(stored, instances, strict=True)):
+        demand(
+            fingerprint == family.instance_fingerprint(instance),
+            f"{instance_name(instance, number)} is not the instance of the certificate at place "
+            f"{number}: it was changed, or the order is another one.",
+        )
+    demand(
+        1 <= len(certificate.duals) <= len(instances),
+        f"The certificate has {len(certificate.duals)} functions for {len(instances)} instances.",
+    )
+
+
+def _check_functions(certificate: Certificate) -> None:
+    segment = certificate.segment
+    for number, dual in enumerate(certificate.duals):
+        try:
+            dual._check()
+        except AssertionError as error:
+            raise CertificateError(f"Function {number} is malformed: {error}") from error
+        demand(
+            (dual.low, dual.high) == (segment.low, segment.high),
+            f"Function {number} covers [{dual.low!r}, {dual.high!r}], expected "
+            f"[{segment.low!r}, {segment.high!r}].",
+        )
+
+
+def _check_claims(certificate: Certificate, family: Family, n_instances: int) -> None:
+    derived = claims_from(certificate.duals)
+    largest = Fraction(family.utility_range[1])
+    bound = blend(derived.upper_bound, len(certificate.duals), largest, n_instances)
+    for what, claimed, found in (
+        ("best value", certificate.best_value, derived.best_value),
+        ("optimal set", certificate.best_region, derived.best_region),
+        ("upper bound", certificate.upper_bound, bound),
+    ):
+        demand(
+            claimed == found,
+            f"The claimed {what} {claimed} does not follow from the functions, which give {found}.",
+        )

@@ -1,0 +1,107 @@
+"""The layers of the package, as stated in pyproject.toml, hold; and the contract can fail."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KERNELS = sorted((ROOT / "src" / "certune" / "kernels").glob("*.py"))
+LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+
+def check_contract(project):
+    """Run import-linter on the package below ``project/src``; return the finished process."""
+    return subprocess.run(
+        [sys.executable, "-c", LINT_IMPORTS, "--no-cache"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project / "src"), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture
+def copied_project(tmp_path):
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copytree(
+        ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "*.nb?")
+    )
+    return tmp_path
+
+
+def test_layers_hold():
+    finished = check_contract(ROOT)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("importer", "illegal_import", "reported"),
+    [
+        ("errors.py", "import certune.space", "certune.errors -> certune.space"),
+        ("space.py", "import numba", "certune.space -> numba"),
+        ("kernels/__init__.py", "import scipy", "certune.kernels -> scipy"),
+        ("kernels/__init__.py", "import certune.errors", "certune.kernels -> certune.errors"),
+        ("exact/__init__.py", "import certune.dual", "certune.exact -> certune.dual"),
+        ("dual/__init__.py", "from certune import tune", "certune.dual -> certune"),
+        ("families/__init__.py", "import certune.report", "certune.families -> certune.report"),
+        ("report/__init__.py", "import certune.estimators", "certune.report -> certune.estimators"),
+        ("estimators/__init__.py", "import certune.tuning", "certune.estimators -> certune.tuning"),
+        ("datasets.py", "import certune.testing", "certune.datasets -> certune.testing"),
+    ],
+)
+def test_an_illegal_import_breaks_the_contract(copied_project, importer, illegal_import, reported):
+    module = copied_project / "src" / "certune" / importer
+    module.write_text(module.read_text() + f"\n{illegal_import}\n")
+    finished = check_contract(copied_project)
+    assert finished.returncode != 0, finished.stdout
+    assert reported in finished.stdout, finished.stdout + finished.stderr
+
+
+def test_a_module_without_a_layer_breaks_the_contract(copied_project):
+    (copied_project / "src" / "certune" / "newcomer.py").write_text('"""No layer."""\n')
+    finished = check_contract(copied_project)
+    assert finished.returncode != 0, finished.stdout
+    assert "newcomer" in finished.stdout, finished.stdout + finished.stderr
+
+
+def packages_outside_kernels(source):
+    """List what a kernel module imports beyond the standard library, numpy, numba and kernels."""
+    allowed = {"numpy", "numba", "certune.kernels", *sys.stdlib_module_names}
+    imported = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            imported += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            imported += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level > 1:
+            imported += ["." * node.level + (node.module or "")]
+    prefixes = tuple(f"{name}." for name in allowed)
+    return [name for name in imported if name not in allowed and not name.startswith(prefixes)]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_kernels_import_only_numpy_and_numba(path):
+    assert packages_outside_kernels(path.read_text()) == []
+
+
+def test_there_are_kernels_to_check():
+    assert KERNELS
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import networkx as nx", ["networkx"]),
+        ("from certune import errors", ["certune.errors"]),
+        ("from ..exact import balls", ["..exact"]),
+        ("import math, numpy as np\nfrom numba import njit\nfrom .pruning import prune", []),
+        ("from certune.kernels.pruning import prune", []),
+    ],
+)
+def test_the_kernel_import_check_finds_other_packages(source, found):
+    assert packages_outside_kernels(source) == found

@@ -1,0 +1,179 @@
+"""Linkage as a user meets it: bad input, special cases, trees, determinism."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage
+from scipy.cluster.hierarchy import linkage as scipy_linkage
+from scipy.spatial.distance import squareform
+
+import certune as ct
+
+
+@pytest.fixture(scope="module")
+def instance():
+    return ct.datasets.digits_clustering(1, n_classes=4, n_per_class=8)[0]
+
+
+@pytest.fixture(scope="module")
+def two_metrics():
+    return ct.datasets.digits_clustering(
+        1, n_classes=3, n_per_class=6, metrics=("euclidean", "cityblock")
+    )[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "ward"}, "unknown kind of linkage 'ward'"),
+        ({"alpha": (3, -3)}, "low < high"),
+        ({"alpha": (2, 2)}, "low < high"),
+        ({"alpha": (0, math.inf)}, "must be finite"),
+        ({"alpha": (0, math.nan)}, "NaN"),
+        ({"alpha": (1, 2, 3)}, "a range (low, high)"),
+        ({"alpha": "one"}, "real number"),
+        ({"weights": "tune"}, "n_metrics"),
+        ({"weights": "learn"}, "'tune'"),
+        ({"weights": [0.5, -0.5]}, "non-negative"),
+        ({"weights": [0.0, 0.0]}, "positive"),
+        ({"weights": [0.5, 0.5], "n_metrics": 3}, "n_metrics is 3"),
+        ({"kind": "product"}, "one exponent per metric"),
+        ({"kind": "product", "alpha": 1.0}, "one exponent per metric"),
+        ({"kind": "product", "alpha": [(0, 1), 1], "weights": [1, 1]}, "no weights"),
+        ({"objective": "k-medoid"}, "k-medoid"),
+        ({"utility": "accuracy"}, "accuracy"),
+    ],
+)
+def test_bad_options_are_explained(options, message):
+    with pytest.raises(ct.ParameterError, match=re.escape(message)):
+        ct.Linkage(**options)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"alpha": math.nan}, "NaN"),
+        ({"beta": 1.0}, "unknown parameter 'beta'"),
+        ({}, "'alpha' is free"),
+        ({"alpha": "big"}, "real number"),
+        ({"alpha": 1.0, "weights": (0.5, 0.5)}, "weights must have 1 entries"),
+    ],
+)
+def test_bad_parameters_are_explained(instance, params, message):
+    with pytest.raises(ct.ParameterError, match=re.escape(message)):
+        ct.Linkage().run(instance, params)
+
+
+def test_instances_that_do_not_fit_are_explained(instance, two_metrics):
+    family = ct.Linkage()
+    with pytest.raises(ct.InputError, match="ClusteringInstance"):
+        family.dual(np.zeros((3, 3)))
+    points = np.random.default_rng(0).normal(size=(5, 2))
+    with pytest.raises(ct.InputError, match="target"):
+        family.run(ct.ClusteringInstance(points=points, k=2), 1.0)
+    with pytest.raises(ct.InputError, match="metric"):
+        ct.Linkage("product", alpha=[(0, 1), 1.0]).dual(instance)
+    with pytest.raises(ct.ParameterError, match=re.escape("along=Segment")):
+        ct.Linkage("power-mean", weights="tune", n_metrics=2).dual(two_metrics)
+    with pytest.raises(ct.ParameterError, match="no free parameter"):
+        ct.Linkage(alpha=1.0).dual(instance)
+
+
+def test_a_range_beyond_double_precision_is_refused():
+    rng = np.random.default_rng(0)
+    wide = ct.ClusteringInstance(points=10.0 ** rng.uniform(-8, 8, (20, 1)), target=[0, 1] * 10)
+    with pytest.raises(ct.ParameterError, match="complete linkage"):
+        ct.Linkage(alpha=(-100, 100)).dual(wide)
+    assert 0 <= ct.Linkage(alpha=(-100, 100)).run(wide, math.inf) <= 1
+
+
+@pytest.mark.parametrize("points", [[[1.0, 2.0]], [[1.0], [1.0], [1.0]], [[0.0], [3.0]]])
+def test_degenerate_instances_have_constant_duals(points):
+    n = len(points)
+    trivial = ct.ClusteringInstance(points=points, target=np.zeros(n, dtype=int), k=1)
+    for kind in ("power-mean", "min-max"):
+        dual = ct.Linkage(kind).dual(trivial)
+        assert dual.n_pieces == 1
+        assert dual(3.0) == ct.Linkage(kind).run(trivial, 3.0) == 1.0
+
+
+@pytest.mark.parametrize("method", ["single", "average", "complete"])
+def test_baselines_are_scipys_linkages(instance, method):
+    condensed = squareform(instance.distances[0], checks=False)
+    expected = scipy_linkage(condensed, method)
+    tree = ct.Linkage().solve(instance, ct.Linkage().baselines[method])
+    np.testing.assert_allclose(tree.linkage_matrix, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [-3.0, -0.01, 0.0, 0.01, 2.0, 7.5])
+@pytest.mark.parametrize("kind", ["power-mean", "min-max"])
+def test_trees_are_valid_and_heights_are_means(instance, kind, alpha):
+    tree = ct.Linkage(kind).solve(instance, alpha)
+    matrix = tree.linkage_matrix
+    assert is_valid_linkage(matrix)
+    assert (np.diff(tree.heights) >= 0).all()
+    assert dendrogram(matrix, no_plot=True)["leaves"]
+    assert instance.distances[0].max() >= tree.heights[-1] > tree.heights[0] > 0
+    assert len(set(fcluster(matrix, instance.k, "maxclust"))) == instance.k
+
+
+def test_product_linkage_has_average_linkage_of_each_metric(two_metrics):
+    family = ct.Linkage("product", alpha=[(-3, 3), (-3, 3)])
+    for metric in range(2):
+        single = ct.ClusteringInstance(
+            distances=two_metrics.distances[metric], target=two_metrics.target, k=two_metrics.k
+        )
+        for alpha in (1.0, math.inf, -math.inf):
+            params = {"alpha_0": 0.0, "alpha_1": 0.0, f"alpha_{metric}": alpha}
+            ours = family.solve(two_metrics, params)
+            theirs = ct.Linkage("power-mean").solve(single, alpha)
+            assert np.array_equal(ours.children, theirs.children)
+    with pytest.raises(ct.ParameterError, match="one infinite exponent"):
+        family.run(two_metrics, {"alpha_0": math.inf, "alpha_1": 1.0})
+
+
+def test_limits_are_reached_by_large_alpha():
+    """Distances in steps of 10 %: at |alpha| = 200 the largest of any few dominates their sum."""
+    rng = np.random.default_rng(3)
+    separated = ct.ClusteringInstance(
+        distances=1.1 ** rng.permutation(28).astype(float), target=[0, 1] * 4
+    )
+    for kind in ("power-mean", "min-max"):
+        family = ct.Linkage(kind, alpha=(-200, 200))
+        for end in (-200.0, 200.0):
+            near = family.solve(separated, end)
+            limit = family.solve(separated, math.copysign(math.inf, end))
+            assert np.array_equal(near.children, limit.children)
+
+
+def test_a_user_utility_counts(instance):
+    def first_two_together(target, labels):
+        return float(labels[0] == labels[1])
+
+    family = ct.Linkage(utility=first_two_together)
+    dual = family.dual(instance)
+    assert set(dual.values) <= {0.0, 1.0}
+    for t in dual.sample_points():
+        labels = family.solve(instance, t).labels
+        assert dual(t) == float(labels[0] == labels[1])
+
+    def other(target, labels):
+        return float(labels[0] != labels[1])
+
+    other.__name__ = first_two_together.__name__
+    assert ct.Linkage(utility=other).fingerprint != family.fingerprint
+
+
+def test_fixed_and_equal_weights_are_one_metric_scaled(instance):
+    twice = ct.ClusteringInstance(
+        distances=[instance.distances[0], instance.distances[0]],
+        target=instance.target,
+        k=instance.k,
+    )
+    single = ct.Linkage().dual(instance)
+    double = ct.Linkage(weights=[0.5, 0.5]).dual(twice)
+    assert single.n_pieces == double.n_pieces
+    assert np.array_equal(single.values, double.values)
+    np.testing.assert_allclose(single.breakpoints, double.breakpoints, atol=1e-9)

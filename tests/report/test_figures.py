@@ -1,0 +1,154 @@
+"""Pictures and pages: what is drawn is the exact function, and files are what they claim to be."""
+
+import subprocess
+import sys
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import certune as ct
+from certune.report import Table, draw_landscape, landscape_figure, write_page
+from certune.testing import StepFamily, StepInstance
+
+DUALS = [
+    ct.PiecewiseFunction([0, 0.5], [0.5 - 1e-9, 1], [1, 3], [1], [3], 4, name="x"),
+    ct.PiecewiseFunction([0, 0.75], [0.75 - 1e-9, 1], [2, 1], [1], [2], 4, name="x"),
+]
+LANDSCAPE = ct.mean(DUALS)
+
+
+def figure(**options):
+    baselines = {"low": 0.375, "far": -5.0}
+    return landscape_figure(LANDSCAPE, DUALS, LANDSCAPE.argmax(), baselines, "x", **options)
+
+
+def test_landscape_is_drawn_as_the_exact_steps():
+    top = figure().axes[0]
+    steps = next(patch for patch in top.patches if type(patch).__name__ == "StepPatch")
+    values, edges, _ = steps.get_data()
+    np.testing.assert_array_equal(values, LANDSCAPE.values)
+    np.testing.assert_allclose(edges, [0, 0.5, 0.75, 1], atol=1e-8)
+
+
+def test_optimal_set_is_shaded():
+    top = figure().axes[0]
+    spans = [patch for patch in top.patches if type(patch).__name__ == "Rectangle"]
+    [(low, high)] = LANDSCAPE.argmax()
+    assert [(span.get_x(), span.get_x() + span.get_width()) for span in spans] == [
+        (pytest.approx(low), pytest.approx(high))
+    ]
+
+
+def test_an_optimal_point_can_be_seen():
+    ax = Figure().add_subplot()
+    draw_landscape(ax, LANDSCAPE, [(0.25, 0.25)], {})
+    span = next(patch for patch in ax.patches if type(patch).__name__ == "Rectangle")
+    assert span.get_x() < 0.25 < span.get_x() + span.get_width()
+
+
+def test_baselines_are_named_and_far_ones_do_not_flatten_the_picture():
+    top = figure().axes[0]
+    texts = [text.get_text() for text in top.get_legend().get_texts()]
+    assert "low (0.375)" in texts and "far (-5, out of view)" in texts
+    low, high = top.get_ylim()
+    assert -0.5 < low < 0.375 and LANDSCAPE.max() < high
+
+
+def test_strip_has_one_row_for_each_instance():
+    drawn = figure(instance_names=["one", "two"], title="headline")
+    strip = drawn.axes[1]
+    assert [label.get_text() for label in strip.get_yticklabels()] == ["one", "two"]
+    rows = [mesh.get_array().ravel().tolist() for mesh in strip.collections[:2]]
+    assert rows == [dual.values.tolist() for dual in DUALS]
+    assert strip.get_xlabel() == "x" and drawn.get_suptitle() == "headline"
+    assert drawn.axes[0].get_xlim() == strip.get_xlim() == (0.0, 1.0)
+
+
+def test_rows_have_no_names_if_there_are_too_many():
+    drawn = landscape_figure(LANDSCAPE, DUALS * 20, [], {}, "x", instance_names=["i"] * 40)
+    assert drawn.axes[1].get_ylabel() == "40 instances"
+    assert not drawn.axes[1].get_yticklabels()
+
+
+def test_a_constant_landscape_can_be_drawn(tmp_path):
+    flat = ct.PiecewiseFunction.constant(0, 1, Fraction(1, 2), name="x")
+    drawn = landscape_figure(flat, [flat], flat.argmax(), {"a": 0.5}, "x", path=tmp_path / "f.png")
+    low, high = drawn.axes[0].get_ylim()
+    assert low < 0.5 < high and (tmp_path / "f.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_suffix_decides_on_the_format(tmp_path, suffix, magic):
+    figure(path=tmp_path / f"landscape.{suffix}")
+    assert (tmp_path / f"landscape.{suffix}").read_bytes().startswith(magic)
+
+
+def test_figures_leave_pyplot_alone(tmp_path):
+    statement = (
+        "import sys, certune as ct\n"
+        "from certune.testing import StepFamily, StepInstance\n"
+        "result = ct.tune(StepFamily(), [StepInstance((0.5,), (0, 1))])\n"
+        f"result.plot_landscape({str(tmp_path / 'f.png')!r})\n"
+        "print('matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)"
+    )
+    command = [sys.executable, "-c", statement]
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == ["True", "False"]
+
+
+def test_result_draws_itself(tmp_path):
+    instances = [StepInstance((0.5,), (Fraction(0), Fraction(1)), name="a step")]
+    result = ct.tune(StepFamily(), instances)
+    drawn = result.plot_landscape(tmp_path / "landscape.png")
+    assert (tmp_path / "landscape.png").exists()
+    assert drawn.get_suptitle() == "OPTIMAL: best mean utility 1"
+    assert drawn.axes[1].get_yticklabels()[0].get_text() == "a step"
+
+
+def test_result_draws_into_given_axes(tmp_path):
+    result = ct.tune(StepFamily(), [StepInstance((0.5,), (Fraction(0), Fraction(1)))])
+    ax = Figure().add_subplot()
+    assert result.plot_landscape(ax=ax) is ax.figure
+    assert ax.get_xlabel() == "x" and ax.get_legend() is not None
+    with pytest.raises(ct.ParameterError, match="either path or ax"):
+        result.plot_landscape(tmp_path / "f.png", ax=ax)
+
+
+# Pages
+
+
+class Links(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.sources = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.sources += [value for key, value in attrs if key in ("src", "href")]
+
+
+def test_page_is_self_contained_and_escapes_text(tmp_path):
+    table = Table("Results <1>", ("setting", "value"), [("a & b", "0.5"), ("c", "1")])
+    path = tmp_path / "page.html"
+    write_page(path, "Title <b>", ["one\ntwo", "<script>"], figure(), "a picture", [table])
+    text = path.read_text()
+    links = Links()
+    links.feed(text)
+    assert len(links.sources) == 1 and links.sources[0].startswith("data:image/png;base64,iVBOR")
+    assert "script" not in links.tags and links.tags.count("tr") == 3
+    assert "Title &lt;b&gt;" in text and "a &amp; b" in text and "one<br>two" in text
+    assert 'name="viewport"' in text and "color-scheme: light dark" in text
+
+
+def test_table_as_text_is_aligned():
+    table = Table("Results", ("setting", "value"), [("average", "0.5"), ("c", "0.25")])
+    assert str(table).splitlines() == [
+        "Results",
+        "setting  value",
+        "--------------",
+        "average    0.5",
+        "c         0.25",
+    ]

@@ -1,0 +1,92 @@
+"""Sampled problems: their shapes, names, reproducibility and refusals."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from certune.datasets import digits_clustering, grid_clustering, random_clustering
+from certune.errors import InputError
+
+SAMPLERS = [digits_clustering, random_clustering, grid_clustering]
+
+
+def test_digits_have_the_stated_classes():
+    images, digit_of = load_digits(return_X_y=True)
+    known = {tuple(image): digit for image, digit in zip(images, digit_of, strict=True)}
+    instances = digits_clustering(n_instances=3, n_classes=4, n_per_class=6, metrics=["l1", "l2"])
+    assert len(instances) == 3
+    for number, instance in enumerate(instances):
+        digits = instance.target_names
+        assert instance.name == f"digits-{number:03d} ({','.join(map(str, digits))})"
+        assert instance.metric_names == ("l1", "l2")
+        assert instance.k == len(digits) == 4
+        assert np.bincount(instance.target).tolist() == [6] * 4
+        for image, code in zip(instance.points, instance.target, strict=True):
+            assert known[tuple(image)] == digits[code]
+        assert len(np.unique(instance.points, axis=0)) == 24
+
+
+def test_blobs_surround_their_centres():
+    (instance,) = random_clustering(
+        n_instances=1, n_clusters=3, n_per_cluster=200, n_features=4, spread=0.01
+    )
+    assert instance.points.shape == (600, 4)
+    for code in range(3):
+        blob = instance.points[instance.target == code]
+        assert blob.std(axis=0) == pytest.approx([0.01] * 4, rel=0.3)
+        assert np.all((blob.mean(axis=0) > -0.1) & (blob.mean(axis=0) < 1.1))
+
+
+def test_grids_are_distinct_integer_points_with_many_ties():
+    for instance in grid_clustering(n_instances=3, side=6, n_points=30, n_clusters=3):
+        assert instance.k == 3
+        assert instance.points.min() >= 0
+        assert instance.points.max() <= 5
+        assert len(np.unique(instance.points, axis=0)) == 30
+        np.testing.assert_array_equal(instance.target, instance.points[:, 0] // 2)
+        assert len(np.unique(instance.distances)) <= 11
+
+
+def test_a_full_grid_and_a_single_point():
+    (full,) = grid_clustering(n_instances=1, side=4, n_points=16, n_clusters=4)
+    assert np.bincount(full.target).tolist() == [4] * 4
+    (point,) = grid_clustering(n_instances=1, side=1, n_points=1, n_clusters=1)
+    assert point.n_points == point.k == 1
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_samples_are_reproducible_and_extend(sampler):
+    few, more = sampler(n_instances=2), sampler(n_instances=3)
+    assert few == more[:2]
+    assert len({*few, *more}) == 3
+    assert sampler(n_instances=1, random_state=1) != few[:1]
+    assert sampler(n_instances=1, random_state=np.random.default_rng(0)) == few[:1]
+    assert sampler(n_instances=0) == []
+
+
+@pytest.mark.parametrize(
+    "sampler, arguments, message",
+    [
+        (digits_clustering, dict(n_instances=-1), "n_instances must be an integer at least 0"),
+        (digits_clustering, dict(n_classes=0), "n_classes must be an integer from 1 to 10, got 0"),
+        (digits_clustering, dict(n_classes=11), "got 11"),
+        (digits_clustering, dict(n_per_class=175), "from 1 to 174, got 175"),
+        (digits_clustering, dict(n_per_class=2.5), "got 2.5"),
+        (digits_clustering, dict(random_state="seed"), "random_state must be"),
+        (digits_clustering, dict(random_state=-1), "random_state must be"),
+        (digits_clustering, dict(metrics="cosin"), "did you mean 'cosine'"),
+        (random_clustering, dict(n_instances=None), "n_instances"),
+        (random_clustering, dict(n_clusters=0), "n_clusters"),
+        (random_clustering, dict(n_per_cluster=0), "n_per_cluster"),
+        (random_clustering, dict(n_features=0), "n_features"),
+        (random_clustering, dict(spread=0.0), "spread must be positive"),
+        (random_clustering, dict(spread=float("nan")), "spread must be positive"),
+        (grid_clustering, dict(n_instances=True), "n_instances"),
+        (grid_clustering, dict(side=0), "side"),
+        (grid_clustering, dict(side=3, n_points=10), "n_points must be an integer from 1 to 9"),
+        (grid_clustering, dict(side=3, n_points=9, n_clusters=4), "n_clusters .* from 1 to 3"),
+    ],
+)
+def test_bad_arguments(sampler, arguments, message):
+    with pytest.raises(InputError, match=message):
+        sampler(**arguments)

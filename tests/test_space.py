@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import math
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certune.errors import CertuneError, InputError, ParameterError
+from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
+
+FINITE = st.floats(-1e9, 1e9)
+
+
+def test_parameter_errors_are_value_errors() -> None:
+    for error in (ParameterError, InputError):
+        assert issubclass(error, CertuneError) and issubclass(error, ValueError)
+
+
+class TestParameters:
+    @pytest.mark.parametrize("kind", [Real, LogReal])
+    @pytest.mark.parametrize(
+        "ends", [(2, 1), (1, 1), (1, math.inf), (-math.inf, 1), (math.nan, 1), ("1", 2), (True, 2)]
+    )
+    def test_bad_range(self, kind: type[Real], ends: tuple[Any, Any]) -> None:
+        with pytest.raises(ParameterError, match="alpha"):
+            kind("alpha", *ends)
+
+    @pytest.mark.parametrize("low", [0.0, -1.0])
+    def test_logarithmic_scale_needs_positive_numbers(self, low: float) -> None:
+        with pytest.raises(ParameterError, match="low > 0"):
+            LogReal("sigma", low, 1.0)
+
+    @pytest.mark.parametrize("name", ["", 3, None])
+    def test_bad_name(self, name: Any) -> None:
+        for make in (lambda: Real(name, 0, 1), lambda: Simplex(name, 2)):
+            with pytest.raises(ParameterError, match="name"):
+                make()
+
+    @pytest.mark.parametrize("size", [0, -1, 2.0, True, "2"])
+    def test_bad_size(self, size: Any) -> None:
+        with pytest.raises(ParameterError, match="size"):
+            Simplex("weights", size)
+
+    def test_limits(self) -> None:
+        closed, open_ended = Real("alpha", -1, 1), Real("alpha", -1, 1, limits=True)
+        for limit in (-math.inf, math.inf):
+            assert open_ended.validate(limit) == limit
+            with pytest.raises(ParameterError):
+                closed.validate(limit)
+        for wrong in (2.0, math.nan):
+            with pytest.raises(ParameterError, match="or an infinite limit"):
+                open_ended.validate(wrong)
+        scale = LogReal("sigma", 1, 2, limits=True)
+        assert scale.validate(math.inf) == math.inf
+        with pytest.raises(ParameterError):
+            scale.validate(-math.inf)
+
+
+class TestParameterSpace:
+    space = ParameterSpace((Real("alpha", -10, 10), LogReal("sigma", 0.1, 10), Simplex("beta", 3)))
+
+    def test_names_and_size(self) -> None:
+        assert self.space.names == ("alpha", "sigma", "beta")
+        assert self.space.n_free == 4
+
+    def test_validate_normalises(self) -> None:
+        params = {
+            "beta": np.array([0.5, 0.25, 0.25]),
+            "alpha": np.int64(3),
+            "sigma": Fraction(1, 2),
+        }
+        result = self.space.validate(params)
+        assert result == {"alpha": 3.0, "sigma": 0.5, "beta": (0.5, 0.25, 0.25)}
+        assert list(result) == list(self.space.names)
+        assert type(result["alpha"]) is float
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"alpha": 10.1},
+            {"alpha": math.nan},
+            {"alpha": "1"},
+            {"alpha": True},
+            {"alpha": (1.0,)},
+            {"sigma": 0.0},
+            {"sigma": math.inf},
+            {"beta": (0.5, 0.5)},
+            {"beta": (0.5, 0.75, -0.25)},
+            {"beta": (0.5, 0.5, 1e-6)},
+            {"beta": (0.5, math.nan, 0.5)},
+            {"beta": 1.0},
+            {"beta": "abc"},
+            {"gamma": 1.0},
+        ],
+    )
+    def test_bad_values(self, change: dict[str, Any]) -> None:
+        good = {"alpha": 0.0, "sigma": 1.0, "beta": (0.2, 0.3, 0.5)}
+        self.space.validate(good)
+        with pytest.raises(ParameterError, match=next(iter(change))):
+            self.space.validate({**good, **change})
+
+    def test_missing_name(self) -> None:
+        with pytest.raises(ParameterError, match="exactly"):
+            self.space.validate({"alpha": 0.0, "sigma": 1.0})
+
+    def test_weights_may_be_rounded(self) -> None:
+        weights = (0.1,) * 10
+        space = ParameterSpace((Simplex("beta", 10),))
+        assert sum(weights) != 1.0
+        assert space.validate({"beta": weights}) == {"beta": weights}
+
+    def test_bare_number(self) -> None:
+        assert ParameterSpace((Real("alpha", 0, 1),)).validate(0.5) == {"alpha": 0.5}
+        for space in (self.space, ParameterSpace((Simplex("beta", 1),))):
+            with pytest.raises(ParameterError, match="mapping"):
+                space.validate(1.0)
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [((), "at least one"), ((Real("a", 0, 1),) * 2, "distinct"), (("a",), "Expected Real")],
+    )
+    def test_bad_space(self, parameters: Any, message: str) -> None:
+        with pytest.raises(ParameterError, match=message):
+            ParameterSpace(parameters)
+
+    def test_samples_are_valid_and_spread(self) -> None:
+        rng = np.random.default_rng(1)
+        draws = [self.space.validate(self.space.sample(rng)) for _ in range(2000)]
+        alpha = np.array([draw["alpha"] for draw in draws])
+        sigma = np.array([draw["sigma"] for draw in draws])
+        beta = np.array([draw["beta"] for draw in draws])
+        assert abs(alpha.mean()) < 0.5 and abs(np.mean(alpha > 5) - 0.25) < 0.05
+        assert abs(np.mean(sigma < 1) - 0.5) < 0.05
+        np.testing.assert_allclose(beta.mean(axis=0), 1 / 3, atol=0.02)
+        assert abs(np.mean(beta[:, 0] > 0.5) - 0.25) < 0.05
+
+    def test_samples_repeat_with_the_seed(self) -> None:
+        first, second = (self.space.sample(np.random.default_rng(3)) for _ in range(2))
+        assert first == second
+
+
+class TestDefaultSegment:
+    def test_one_real(self) -> None:
+        for kind in (Real, LogReal):
+            segment = ParameterSpace((kind("sigma", 0.5, 8),)).default_segment()
+            assert (segment.low, segment.high) == (0.5, 8.0)
+            assert segment.at(2.0) == {"sigma": 2.0}
+
+    def test_two_weights(self) -> None:
+        segment = ParameterSpace((Simplex("beta", 2),)).default_segment()
+        assert segment.origin == {"beta": (1.0, 0.0)}
+        assert segment.direction == {"beta": (-1.0, 1.0)}
+        assert (segment.low, segment.high) == (0.0, 1.0)
+
+    def test_fixed_weight_stays(self) -> None:
+        space = ParameterSpace((Simplex("beta", 1), Real("alpha", 0, 1)))
+        assert space.validate(space.default_segment().at(0.5)) == {"beta": (1.0,), "alpha": 0.5}
+
+    def test_more_or_fewer_free_parameters(self) -> None:
+        space = ParameterSpace((Real("alpha", 0, 1), Simplex("beta", 2), Simplex("gamma", 1)))
+        with pytest.raises(ParameterError, match=r"\('alpha', 'beta'\).*along=Segment"):
+            space.default_segment()
+        with pytest.raises(ParameterError, match="0 free"):
+            ParameterSpace((Simplex("gamma", 1),)).default_segment()
+
+
+class TestSegment:
+    def test_between_two_points(self) -> None:
+        segment = Segment({"a": 1, "w": [1, 0]}, {"a": 3, "w": np.array([0.0, 1.0])})
+        assert segment.origin == {"a": 1.0, "w": (1.0, 0.0)}
+        assert segment.direction == {"a": 2.0, "w": (-1.0, 1.0)}
+        assert (segment.low, segment.high) == (0.0, 1.0)
+        assert segment.at(0.25) == {"a": 1.5, "w": (0.75, 0.25)}
+
+    def test_coordinate_is_the_parameter(self) -> None:
+        segment = Segment.coordinate("alpha", -3, 0.1, fixed={"w": (0.5, 0.5), "s": 2})
+        assert segment.origin == {"alpha": 0.0, "w": (0.5, 0.5), "s": 2.0}
+        assert segment.direction == {"alpha": 1.0, "w": (0.0, 0.0), "s": 0.0}
+        for t in (-3.0, 0.1, 1e-17):
+            assert segment.at(t) == {"alpha": t, "w": (0.5, 0.5), "s": 2.0}
+
+    @given(FINITE, FINITE, st.floats(0, 1))
+    def test_never_leaves_the_range(self, start: float, stop: float, t: float) -> None:
+        if start == stop:
+            return
+        segment = Segment({"a": start}, {"a": stop})
+        assert segment.at(0.0) == {"a": start}
+        low, high = min(start, stop), max(start, stop)
+        value, end = segment.at(t)["a"], segment.at(1.0)["a"]
+        assert isinstance(value, float) and isinstance(end, float)
+        assert low <= value <= high and low <= end <= high
+        assert abs(end - stop) <= 2 * math.ulp(max(abs(start), abs(stop)))
+
+    @given(st.lists(st.floats(0, 1), min_size=3, max_size=3), st.floats(0, 1))
+    def test_stays_in_the_simplex(self, raw: list[float], t: float) -> None:
+        weights = (np.array(raw) + 1e-3) / np.sum(np.array(raw) + 1e-3)
+        segment = Segment({"w": (1, 0, 0)}, {"w": tuple(weights)})
+        ParameterSpace((Simplex("w", 3),)).validate(segment.at(t))
+
+    @pytest.mark.parametrize(
+        ("start", "stop", "message"),
+        [
+            ({"a": 1}, {"a": 1}, "must differ"),
+            ({"a": 1}, {"b": 2}, "same parameters"),
+            ({"a": 1}, {"a": (1, 2)}, "same shape"),
+            ({"a": (1, 2, 3)}, {"a": (1, 2)}, "same shape"),
+            ({"a": 1}, {"a": math.inf}, "finite"),
+            ({"a": (1, math.nan)}, {"a": (1, 2)}, "finite"),
+            ({"a": -1.7e308}, {"a": 1.7e308}, "overflows"),
+            ({"a": "x"}, {"a": 1}, "numbers"),
+            (1.0, {"a": 1}, "mapping"),
+        ],
+    )
+    def test_bad_ends(self, start: Any, stop: Any, message: str) -> None:
+        with pytest.raises(ParameterError, match=message):
+            Segment(start, stop)
+
+    @pytest.mark.parametrize("ends", [(1, 1), (2, 1), (0, math.inf), (math.nan, 1)])
+    def test_bad_coordinate_range(self, ends: tuple[float, float]) -> None:
+        with pytest.raises(ParameterError, match="alpha"):
+            Segment.coordinate("alpha", *ends)
+
+    def test_coordinate_cannot_be_fixed(self) -> None:
+        with pytest.raises(ParameterError, match="fixed too"):
+            Segment.coordinate("alpha", 0, 1, fixed={"alpha": 0.5})
+
+    @pytest.mark.parametrize("t", [-0.1, 1.1, math.nan])
+    def test_outside_the_domain(self, t: float) -> None:
+        with pytest.raises(ParameterError, match="t must lie in"):
+            Segment({"a": 0}, {"a": 1}).at(t)
+
+    def test_is_a_value(self) -> None:
+        segment = Segment.coordinate("alpha", 0, 1)
+        assert segment == Segment.coordinate("alpha", 0, 1) != Segment.coordinate("alpha", 0, 2)
+        assert pickle.loads(pickle.dumps(segment)) == segment
+        with pytest.raises(AttributeError):
+            segment.low = 3.0  # type: ignore[misc]
+
+    def test_restrict_keeps_the_meaning_of_the_coordinate(self) -> None:
+        whole = Segment({"a": 1, "w": (1, 0)}, {"a": 3, "w": (0, 1)})
+        part = whole.restrict(0.25, 0.5)
+        assert (part.low, part.high) == (0.25, 0.5)
+        assert part.at(0.3) == whole.at(0.3)
+        assert whole.restrict(whole.low, whole.high) == whole != part
+        with pytest.raises(ParameterError, match="t must lie in"):
+            part.at(0.6)
+
+    @pytest.mark.parametrize(
+        "ends", [(-0.1, 0.5), (0.5, 1.1), (0.5, 0.5), (0.6, 0.5), (0, math.nan)]
+    )
+    def test_bad_restriction(self, ends: tuple[float, float]) -> None:
+        with pytest.raises(ParameterError, match="domain"):
+            Segment({"a": 0}, {"a": 1}).restrict(*ends)
+
+    def test_line_restores_a_segment_from_its_parts(self) -> None:
+        for segment in (
+            Segment.coordinate("alpha", -3, 4, fixed={"w": (0.5, 0.5)}),
+            Segment({"a": 1, "w": (1, 0)}, {"a": 3, "w": (0, 1)}),
+        ):
+            parts = (segment.origin, segment.direction, segment.low, segment.high)
+            assert Segment.line(*parts) == segment
+
+    @pytest.mark.parametrize(
+        ("origin", "direction", "domain", "message"),
+        [
+            ({"a": 1}, {"b": 2}, (0, 1), "same names"),
+            ({"a": 1}, {"a": (1, 2)}, (0, 1), "same names and shapes"),
+            ({"a": 1, "w": (1, 0)}, {"a": 0, "w": (0, 0)}, (0, 1), "not be zero"),
+            ({"a": 1}, {"a": math.nan}, (0, 1), "finite"),
+            ({"a": 1}, {"a": 1}, (1, 0), "domain"),
+        ],
+    )
+    def test_bad_line(
+        self, origin: Any, direction: Any, domain: tuple[float, float], message: str
+    ) -> None:
+        with pytest.raises(ParameterError, match=message):
+            Segment.line(origin, direction, *domain)
+
+    def test_knows_where_its_points_are_rounded(self) -> None:
+        coordinate = Segment.coordinate("alpha", -3, 4)
+        assert all(coordinate.is_exact_at(t) for t in (-3.0, 0.1, 1e-300))
+        weights = Segment({"w": (1, 0)}, {"w": (0, 1)})
+        assert weights.is_exact_at(0.25) and not weights.is_exact_at(1e-17)
+        point = weights.exact_point(0.001, 0.0010001)
+        assert point is not None and 0.001 <= point <= 0.0010001 and weights.is_exact_at(point)
+        assert weights.exact_point(1e-18, 2e-18) is None
+        assert coordinate.exact_point(0.1, 0.1) == 0.1
+
+    def test_coordinate_has_the_name_of_the_parameter_that_it_is(self) -> None:
+        assert (
+            Segment.coordinate("alpha", 1, 2, fixed={"w": (1, 0)}).restrict(1, 1.5).name == "alpha"
+        )
+        assert Segment({"alpha": 0}, {"alpha": 2}).name == "t"
+        assert Segment({"alpha": 0, "beta": 0}, {"alpha": 1, "beta": 1}).name == "t"
+        assert Segment({"w": (1, 0)}, {"w": (0, 1)}).name == "t"
