@@ -7,13 +7,13 @@ them where the processor has shorter vectors).  They index flat arrays and check
 
 from __future__ import annotations
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from certune.kernels.series import TERMS
 
+ir = cgutils.ir
 LANES = 8
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _INTEGERS = ir.VectorType(ir.IntType(64), LANES)
