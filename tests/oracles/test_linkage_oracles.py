@@ -59,6 +59,29 @@ class MinMax:
         return min(a[0], b[0]), max(a[1], b[1])
 
 
+def greedy_min_max(distances, alpha):
+    """The same for min-max linkage in floats, one vectorised search per merge."""
+    n = len(distances)
+    smallest, largest = distances.copy(), distances.copy()
+    sign = -1.0 if alpha < 0 else 1.0
+    alive, node, merges = list(range(n)), list(range(n)), []
+    while len(alive) > 1:
+        block = np.ix_(alive, alive)
+        low, high = smallest[block], largest[block]
+        np.fill_diagonal(low, 1.0)
+        np.fill_diagonal(high, 1.0)
+        values = np.log(low) + np.log(high) if alpha == 0 else sign * (low**alpha + high**alpha)
+        np.fill_diagonal(values, np.inf)
+        i, j = np.unravel_index(np.argmin(values), values.shape)
+        x, y = alive[i], alive[j]
+        merges.append((node[x], node[y]))
+        node[x] = n + len(merges) - 1
+        for table, pick in ((smallest, np.minimum), (largest, np.maximum)):
+            table[x] = table[:, x] = pick(table[x], table[y])
+        alive.remove(y)
+    return merges
+
+
 def labels_of(merges, instance, objective):
     n = instance.n_points
     left = np.zeros(2 * n - 1, dtype=np.int64)
@@ -94,9 +117,7 @@ def oracle_labels(instance, kind, alpha, weights=None, objective="k-median"):
     if kind == "power-mean":
         merges = scipy_linkage(-powers if alpha < 0 else powers, "average")[:, :2]
         return labels_of(merges, instance, objective)
-    full = squareform(powers)
-    pairs = [[(full[i, j], full[i, j]) for j in range(n)] for i in range(n)]
-    return labels_of(greedy_tree(pairs, MinMax, -1 if alpha < 0 else 1), instance, objective)
+    return labels_of(greedy_min_max(distances, alpha), instance, objective)
 
 
 def parameters_near_breakpoints(dual, rng, count):
@@ -120,6 +141,18 @@ def two_metrics(n_instances, n_per_class, random_state):
     )
 
 
+def blobs(n_instances, n_per_cluster, random_state):
+    return datasets.random_clustering(
+        n_instances,
+        n_clusters=4,
+        n_per_cluster=n_per_cluster,
+        n_features=3,
+        spread=0.3,
+        metrics=("euclidean", "chebyshev"),
+        random_state=random_state,
+    )
+
+
 def segments(kind):
     """(family, segment) pairs that cover every way a parameter can move."""
     if kind == "product":
@@ -133,9 +166,9 @@ def segments(kind):
     ends = [
         ((-10, (0.5, 0.5)), (10, (0.5, 0.5))),
         ((1, (1, 0)), (1, (0, 1))),
-        ((-3, (1, 0)), (-3, (0, 1))),
         ((0, (1, 0)), (0, (0, 1))),
         ((-4, (0.9, 0.1)), (6, (0.2, 0.8))),
+        ((-3, (1, 0)), (-3, (0, 1))),
     ]
     return [
         (family, Segment({"alpha": a, "weights": v}, {"alpha": b, "weights": w}))
@@ -160,11 +193,37 @@ def disagreements(family, instance, segment, rng, count, *, with_oracle):
     return wrong
 
 
-@pytest.mark.parametrize("kind", ["power-mean", "min-max", "product"])
+# Points per class (4 classes) and parameters per segment: 10,080 in all, n = 20 ... 200.
+COUNTS = {
+    "power-mean": {5: 240, 12: 240, 25: 240, 50: 120},
+    "min-max": {5: 300, 12: 300, 25: 200, 50: 40},
+    "product": {5: 240, 12: 240, 25: 240, 50: 120},
+}
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+@pytest.mark.parametrize("n_per_class", [5, 12, 25, 50])
 @pytest.mark.parametrize("which", range(4))
-def test_dual_run_and_oracle_agree_on_digits(kind, which):
-    rng = np.random.default_rng([which, len(kind)])
+def test_dual_run_and_oracle_agree(kind, which, n_per_class):
+    rng = np.random.default_rng([which, len(kind), n_per_class])
     family, segment = segments(kind)[which]
-    n_per_class = 5 if kind == "min-max" else 10
-    for instance in two_metrics(2, n_per_class, which):
-        assert disagreements(family, instance, segment, rng, 100, with_oracle=True) == []
+    instances = [*two_metrics(1, n_per_class, which), *blobs(1, n_per_class, which)]
+    for instance in instances:
+        count = COUNTS[kind][n_per_class] // 2
+        assert disagreements(family, instance, segment, rng, count, with_oracle=True) == []
+
+
+def test_the_counts_add_up():
+    assert sum(4 * sum(counts.values()) for counts in COUNTS.values()) >= 10_000
+
+
+@pytest.mark.parametrize("kind", ["power-mean", "min-max"])
+@pytest.mark.parametrize("objective", ["k-means", "k-center"])
+def test_objectives_along_alpha(kind, objective):
+    rng = np.random.default_rng(5)
+    family = Linkage(kind, objective=objective, utility="adjusted-rand")
+    instance = datasets.digits_clustering(1, n_classes=3, n_per_class=10, random_state=9)[0]
+    dual = family.dual(instance)
+    for t in parameters_near_breakpoints(dual, rng, 60):
+        labels = oracle_labels(instance, kind, t, objective=objective)
+        assert dual.value_at(t) == family.utility.score(instance.target, labels)
