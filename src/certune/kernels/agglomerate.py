@@ -36,6 +36,7 @@ from certune.kernels.identities import (
     remember,
     same_average_comparison,
 )
+from certune.kernels.polish import may_tie
 from certune.kernels.pruning import fill_table, join
 from certune.kernels.series import DEGREE, MAXIMUM, MEAN, MINMAX
 
@@ -112,6 +113,10 @@ def _settle(
     point,
     interval,
     power,
+    mode,
+    first,
+    second,
+    input_error,
     box_cox,
     centre,
     marks,
@@ -127,6 +132,7 @@ def _settle(
     answers,
     asked,
     ends,
+    question,
     x,
     y,
     z,
@@ -238,6 +244,9 @@ def _settle(
     for end in range(2):
         touches = zone[0] <= 0.0 if end == 0 else zone[1] >= 1.0
         if touches and ends[end]:
+            mark_members(question, marks, x, y, z, head, tail, nxt)
+            if not may_tie(kind, mode, first, second, power, question, interval[end], input_error):
+                continue
             zone[4] = AT_LOW_END if end == 0 else AT_HIGH_END
             answer = _answer(answers, asked)
             if answer == 9:
@@ -279,6 +288,10 @@ def agglomerate(
     point,
     interval,
     power,
+    mode,
+    first,
+    second,
+    input_error,
     box_cox,
     centre,
     marks,
@@ -432,6 +445,10 @@ def agglomerate(
                             point,
                             interval,
                             power,
+                            mode,
+                            first,
+                            second,
+                            input_error,
                             box_cox,
                             centre,
                             marks,
@@ -447,6 +464,7 @@ def agglomerate(
                             answers,
                             asked,
                             ends,
+                            question,
                             row,
                             nearest[row],
                             z,
@@ -471,6 +489,9 @@ def agglomerate(
                     if code == QUESTION:
                         mark_members(question, marks, row, nearest[row], rival, head, tail, nxt)
                         best[0] = zone[4]
+                        best[1] = zone[0]
+                        best[2] = zone[1]
+                        best[3] = zone[3] if zone[4] == AT_LOW_END else zone[2]
                         return ASKED, n_active
                     if code == HOPELESS:
                         return UNKNOWN, n_active

@@ -289,6 +289,18 @@ def polish(kind, mode, first, second, power, marks, low, high, order_left, input
 
 
 @njit(cache=True, nogil=True)
+def may_tie(kind, mode, first, second, power, marks, t, input_error):
+    """Could the two cluster pairs be exactly equally near at t? False is a proof that not."""
+    near = np.stack((_gather(first, marks, 2), _gather(second, marks, 2)))
+    far = np.stack((_gather(first, marks, 3), _gather(second, marks, 3)))
+    scale, box_cox = _frame_of_reference(mode, near, far, power, t)
+    value, _, error, _, _ = _difference(
+        kind, mode, box_cox, 1, near, far, power, scale, t, input_error
+    )
+    return abs(value) <= error
+
+
+@njit(cache=True, nogil=True)
 def _enclose_root(
     kind,
     mode,

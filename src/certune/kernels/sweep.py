@@ -511,6 +511,10 @@ def sweep(
                         point,
                         interval,
                         power,
+                        mode,
+                        first,
+                        second,
+                        input_error,
                         f_box[depth],
                         f_centre[depth],
                         marks[depth],
@@ -555,7 +559,14 @@ def sweep(
                     question[0] = best[0]
                     question[1] = f_low[depth]
                     question[2] = f_high[depth]
-                    question[3] = f_sign[depth]
+                    # At an end only the zone is in question; the order outside it is proved.
+                    if best[0] == AT_LOW_END:
+                        question[2] = min(f_high[depth], f_low[depth] + 1.01 * best[2] * extent)
+                        question[3] = best[3]
+                    elif best[0] == AT_HIGH_END:
+                        start = 1.01 * best[1] - 0.01
+                        question[1] = max(f_low[depth], f_low[depth] + start * extent)
+                        question[3] = best[3]
                     return (
                         ASKED,
                         leaves[:n_leaves],

@@ -82,11 +82,6 @@ class Course:
         """Number of points."""
         return self.instance.n_points
 
-    @cached_property
-    def pair_codes(self) -> NDArray[np.uint64]:
-        """Equal codes mean equal distances in every metric; ordered if there is one metric."""
-        return pair_codes(self.instance)
-
     @property
     def ordered(self) -> bool:
         """Are pair codes ordered like the values of the pairs at every parameter?"""
@@ -115,19 +110,6 @@ class Course:
         """Spread of the logarithms of the distances."""
         low, high = self.ends
         return float(max(np.ptp(low), np.ptp(high)))
-
-
-def pair_codes(instance: ClusteringInstance) -> NDArray[np.uint64]:
-    """Codes of the point pairs: equal exactly if the pairs agree in every metric."""
-    distances = instance.distances
-    if instance.n_metrics == 1:
-        # A writable copy: for read-only arrays the kernels would be compiled a second time.
-        codes: NDArray[np.uint64] = distances[0].copy().view(np.uint64)
-        return codes
-    n = instance.n_points
-    rows = np.ascontiguousarray(distances.reshape(instance.n_metrics, -1).T)
-    _, inverse = np.unique(rows, axis=0, return_inverse=True)
-    return (inverse.reshape(n, n) + 1).astype(np.uint64)
 
 
 def _finite(values: Floats) -> Floats:

@@ -159,6 +159,28 @@ class ClusteringInstance:
         return _read_only(_checked_distances(matrices, self._label_of_metric))
 
     @cached_property
+    def pair_codes(self) -> NDArray[np.uint64]:
+        """Codes (n, n) of the pairs of points, equal exactly if the pairs agree in every metric.
+
+        With one metric they are ordered like the distances. The array is writable only because
+        kernels would be compiled a second time for read-only ones.
+        """
+        if self.n_metrics == 1:
+            codes: NDArray[np.uint64] = self.distances[0].copy().view(np.uint64)
+            return codes
+        n = self.n_points
+        above = np.triu_indices(n, 1)
+        ranks = np.zeros(len(above[0]), dtype=np.uint64)
+        for matrix in self.distances:
+            values, rank = np.unique(matrix[above], return_inverse=True)
+            if int(ranks.max(initial=0) + 1) * (len(values) + 1) >= 2**63:
+                ranks = np.unique(ranks, return_inverse=True)[1].astype(np.uint64)
+            ranks = ranks * np.uint64(len(values)) + rank.astype(np.uint64)
+        full = np.zeros((n, n), dtype=np.uint64)
+        full[above] = ranks + np.uint64(1)
+        return full + full.T
+
+    @cached_property
     def duplicate_of(self) -> IntArray:
         """For every point the lowest index of a duplicate of it, itself if there is none."""
         return _read_only(np.argmax(self.distances[0] == 0, axis=1).astype(np.int64))

@@ -101,12 +101,13 @@ def _ask_until_done(course: Course, arguments: Callable[[NDArray[np.int64]], Any
             answers.append(comparison.at(low))
         else:
             low_end, high_end = kind == kernel.AT_LOW_END, kind == kernel.AT_HIGH_END
-            exhausted = answers.count(UNKNOWN) >= _MOST_UNKNOWN
-            answers.append(
-                HOPELESS
-                if exhausted
-                else comparison.on(low, high, low_end=low_end, high_end=high_end)
-            )
+            answer = HOPELESS
+            if low_end or high_end:
+                answer = comparison.on(low, high, low_end=low_end, high_end=high_end)
+                answer = answer if answer == int(question[3]) else UNKNOWN
+            elif answers.count(UNKNOWN) < _MOST_UNKNOWN:
+                answer = comparison.on(low, high)
+            answers.append(answer)
             tied_edges |= {low} if low_end else {high} if high_end else set()
 
 
@@ -128,7 +129,7 @@ def solve_at(
             course.power,
             -1.0 if ascending else 1.0,
             course.input_error,
-            course.pair_codes,
+            course.instance.pair_codes,
             course.ordered,
             np.array([[course.low, course.low]]),
             np.zeros(2, dtype=np.bool_),
@@ -217,7 +218,7 @@ def sweep_course(course: Course, pruning: Pruning, special: Sequence[float]) -> 
             course.power,
             course.span,
             course.input_error,
-            course.pair_codes,
+            course.instance.pair_codes,
             course.ordered,
             np.column_stack([edges[:-1], edges[1:]]),
             np.isin(edges, [course.low, *special, course.high]),
