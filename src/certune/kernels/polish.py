@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
-from certune.kernels.series import AFFINE, MEAN, MINIMUM, MINMAX, MOVING, UNIT
+from certune.kernels.series import AFFINE, MEAN, MINIMUM, MINMAX, MOVING, POWER, UNIT
 
 
 @njit(cache=True, nogil=True)
@@ -35,6 +35,15 @@ def _gather(matrix, marks, role):
                     values[i] = row[b]
                     i += 1
     return values
+
+
+@njit(cache=True, nogil=True)
+def _pairs(kind, mode, first, second, marks, role):
+    """Both parameters of the pairs that matter; fixed distances have the same extremes always."""
+    values = _gather(first, marks, role)
+    if kind != MEAN and mode == POWER:
+        return np.array([[values.min(), values.max()], [0.0, 0.0]])
+    return np.stack((values, _gather(second, marks, role)))
 
 
 @njit(cache=True, nogil=True)
@@ -224,8 +233,8 @@ def polish(kind, mode, first, second, power, marks, low, high, order_left, input
     order holds from ``high`` on.  Cells of the zone without a root are cut off by the mean value
     theorem, until the rest is one cell on which the difference is monotone.
     """
-    near = np.stack((_gather(first, marks, 2), _gather(second, marks, 2)))
-    far = np.stack((_gather(first, marks, 3), _gather(second, marks, 3)))
+    near = _pairs(kind, mode, first, second, marks, 2)
+    far = _pairs(kind, mode, first, second, marks, 3)
     middle = 0.5 * (low + high)
     scale, box_cox = _frame_of_reference(mode, near, far, power, middle)
     sign = 1
@@ -291,8 +300,8 @@ def polish(kind, mode, first, second, power, marks, low, high, order_left, input
 @njit(cache=True, nogil=True)
 def may_tie(kind, mode, first, second, power, marks, t, input_error):
     """Could the two cluster pairs be exactly equally near at t? False is a proof that not."""
-    near = np.stack((_gather(first, marks, 2), _gather(second, marks, 2)))
-    far = np.stack((_gather(first, marks, 3), _gather(second, marks, 3)))
+    near = _pairs(kind, mode, first, second, marks, 2)
+    far = _pairs(kind, mode, first, second, marks, 3)
     scale, box_cox = _frame_of_reference(mode, near, far, power, t)
     value, _, error, _, _ = _difference(
         kind, mode, box_cox, 1, near, far, power, scale, t, input_error

@@ -159,10 +159,10 @@ def make_course(instance: ClusteringInstance, line: Line, low: float, high: floa
         logs = np.log(np.where(positive, least, 1.0))
         _check_exponents(power, float(np.abs(logs).max()) * 2, low, high)
         return Course(instance, line, kind, MOVING, first, second, power, error, low, high)
-    combined = instance.distances[0] if at_zero == [1.0] else _combine(instance, at_zero)
-    first = _log(combined)
+    one_metric = at_zero == [1.0]
+    first = instance.log_distances[0] if one_metric else _log(_combine(instance, at_zero))
     error = 2 * UNIT * (1.0 + float(np.abs(first).max()))
-    if at_zero != [1.0]:
+    if not one_metric:
         error += (n_metrics + 1) * UNIT
     _check_exponents(power, float(np.ptp(first)), low, high)
     return Course(instance, line, kind, POWER, first, first, power, error, low, high)
@@ -187,7 +187,7 @@ def _check_exponents(power: Floats, spread: float, low: float, high: float) -> N
 
 
 def _product_course(instance: ClusteringInstance, line: Line, low: float, high: float) -> Course:
-    logs = [_log(matrix) for matrix in instance.distances]
+    logs = list(instance.log_distances)
     n = instance.n_points
     first = np.zeros((n, n))
     second = np.zeros((n, n))

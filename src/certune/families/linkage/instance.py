@@ -159,6 +159,20 @@ class ClusteringInstance:
         return _read_only(_checked_distances(matrices, self._label_of_metric))
 
     @cached_property
+    def log_distances(self) -> FloatArray:
+        """Logarithms of the distances, (n_metrics, n, n).
+
+        The diagonal and duplicates, which are never compared, hold the smallest finite value.
+        Writable for the same reason as `pair_codes`.
+        """
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.distances)
+        for matrix in logs:
+            finite = np.isfinite(matrix)
+            matrix[~finite] = matrix[finite].min() if finite.any() else 0.0
+        return logs
+
+    @cached_property
     def pair_codes(self) -> NDArray[np.uint64]:
         """Codes (n, n) of the pairs of points, equal exactly if the pairs agree in every metric.
 

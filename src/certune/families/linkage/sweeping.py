@@ -514,7 +514,6 @@ def simplest(low: float, high: float) -> float:
 
 
 def _significant_bits(t: float) -> int:
-    numerator = abs(Fraction(t).numerator)
-    if numerator == 0:
-        return 0
-    return numerator.bit_length() - ((numerator & -numerator).bit_length() - 1)
+    """Length of the binary expansion of a float."""
+    mantissa = int(math.ldexp(math.frexp(abs(t))[0], 53))
+    return 53 - ((mantissa & -mantissa).bit_length() - 1) if mantissa else 0
