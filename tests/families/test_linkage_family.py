@@ -31,7 +31,7 @@ def two_metrics():
         ({"alpha": (3, -3)}, "low < high"),
         ({"alpha": (2, 2)}, "low < high"),
         ({"alpha": (0, math.inf)}, "must be finite"),
-        ({"alpha": (0, math.nan)}, "NaN"),
+        ({"alpha": (0, math.nan)}, "nan"),
         ({"alpha": (1, 2, 3)}, "a range (low, high)"),
         ({"alpha": "one"}, "real number"),
         ({"weights": "tune"}, "n_metrics"),
@@ -42,6 +42,14 @@ def two_metrics():
         ({"kind": "product"}, "one exponent per metric"),
         ({"kind": "product", "alpha": 1.0}, "one exponent per metric"),
         ({"kind": "product", "alpha": [(0, 1), 1], "weights": [1, 1]}, "no weights"),
+        ({"kind": "product", "alpha": None}, "one exponent per metric"),
+        ({"kind": "product", "alpha": []}, "one exponent per metric"),
+        ({"alpha": True}, "real number"),
+        ({"alpha": "3"}, "real number"),
+        ({"weights": ["a", "b"]}, "must be numbers"),
+        ({"weights": [1e308, 1e308]}, "ordinary size"),
+        ({"weights": "tune", "n_metrics": "2"}, "whole number"),
+        ({"objective": ["k-means"]}, "unknown objective"),
         ({"objective": "k-medoid"}, "k-medoid"),
         ({"utility": "accuracy"}, "accuracy"),
     ],
@@ -54,7 +62,9 @@ def test_bad_options_are_explained(options, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"alpha": math.nan}, "NaN"),
+        ({"alpha": math.nan}, "nan"),
+        ({"alpha": 10**400}, "real number"),
+        ("3", "real number"),
         ({"beta": 1.0}, "unknown parameter 'beta'"),
         ({}, "'alpha' is free"),
         ({"alpha": "big"}, "real number"),
@@ -79,6 +89,10 @@ def test_instances_that_do_not_fit_are_explained(instance, two_metrics):
         ct.Linkage("power-mean", weights="tune", n_metrics=2).dual(two_metrics)
     with pytest.raises(ct.ParameterError, match="no free parameter"):
         ct.Linkage(alpha=1.0).dual(instance)
+    with pytest.raises(ct.ParameterError, match="Segment"):
+        family.dual(instance, along=(0, 1))
+    with pytest.raises(ct.InputError, match="ClusteringInstance"):
+        family.solve(None, 1.0)
 
 
 def test_a_range_beyond_double_precision_is_refused():
@@ -97,6 +111,27 @@ def test_degenerate_instances_have_constant_duals(points):
         dual = ct.Linkage(kind).dual(trivial)
         assert dual.n_pieces == 1
         assert dual(3.0) == ct.Linkage(kind).run(trivial, 3.0) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["power-mean", "min-max"])
+def test_equal_distances_have_a_constant_dual(kind):
+    for n in (4, 12):
+        equal = ct.ClusteringInstance(distances=2 * (1 - np.eye(n)), target=np.arange(n) % 2)
+        dual = ct.Linkage(kind).dual(equal)
+        assert dual.n_pieces == 1
+        assert dual(-3.0) == ct.Linkage(kind).run(equal, -3.0)
+
+
+@pytest.mark.parametrize("kind", ["power-mean", "min-max"])
+def test_a_metric_without_weight_does_not_count(kind):
+    rng = np.random.default_rng(0)
+    distances = np.triu(rng.integers(1, 5, size=(2, 16, 16)).astype(float), 1)
+    distances += distances.transpose(0, 2, 1)
+    both = ct.ClusteringInstance(distances=distances, target=np.arange(16) % 4)
+    first = ct.ClusteringInstance(distances=distances[0], target=np.arange(16) % 4)
+    for alpha in (-1.0, -0.5, 0.5, 1.0, 2.0, 1 / 3):
+        ours = ct.Linkage(kind, weights=(1, 0)).solve(both, alpha)
+        assert np.array_equal(ours.labels, ct.Linkage(kind).solve(first, alpha).labels)
 
 
 @pytest.mark.parametrize("method", ["single", "average", "complete"])

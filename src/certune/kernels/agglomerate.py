@@ -30,6 +30,7 @@ from certune.kernels.cost_memory import recalled_cost
 from certune.kernels.ends import locate_ends, merge_ends
 from certune.kernels.frames import AVERAGE, ENDS, merge_average, merge_enclosure
 from certune.kernels.identities import (
+    TIED,
     identical,
     known_order,
     merge_enclosure_codes,
@@ -149,11 +150,13 @@ def _settle(
     if code == NEARER or code == FARTHER:
         return code
     known = known_order(forced, forced_codes, n_forced[0], bits, form, kind, sign, marks, x, y, z)
+    wins = tie_prefers(highest[marks[x]], highest[marks[y]], highest[marks[z]])
+    if known == TIED:
+        return NEARER if wins else FARTHER
     if known != 0:
         return known
     room = n_forced[0] < forced.shape[0] - MAX_DEPTH
     if code == TOO_WIDE:
-        wins = tie_prefers(highest[marks[x]], highest[marks[y]], highest[marks[z]])
         if identical(bits, form, kind, sign, marks, x, y, z, size, head, tail, nxt, pair_codes):
             return NEARER if wins else FARTHER
         if error > ASK_BELOW and not point:
@@ -173,6 +176,8 @@ def _settle(
                 nxt,
                 pair_codes,
             )
+            if known == TIED:
+                return NEARER if wins else FARTHER
             if known != 0:
                 return known
         zone[4] = AT_POINT if point else IDENTITY
@@ -181,8 +186,6 @@ def _settle(
             return QUESTION
         if answer == HOPELESS:
             return HOPELESS
-        if answer == 0:
-            answer = 1 if wins else -1
         if answer != 2:
             if room:
                 remember(
@@ -200,6 +203,8 @@ def _settle(
                     answer,
                 )
                 n_forced[0] += 1
+            if answer == 0:
+                return NEARER if wins else FARTHER
             return answer
         return TOO_WIDE
     if form == ENDS:
@@ -239,6 +244,8 @@ def _settle(
             nxt,
             pair_codes,
         )
+        if known == TIED:
+            return NEARER if wins else FARTHER
         if known != 0:
             return known
     for end in range(2):

@@ -14,6 +14,8 @@ from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.frames import ENDS, members_by_slot
 from certune.kernels.series import DEGREE, MAXIMUM, MEAN, MINIMUM, MINMAX
 
+TIED = 2  # the two values are equal wherever this branch looks
+
 
 @njit(cache=True, nogil=True)
 def mix(code):
@@ -201,8 +203,9 @@ def _gather(a, b, size, head, tail, nxt, pair_codes):
 
 @njit(cache=True, nogil=True)
 def known_order(forced, forced_codes, n_forced, bits, form, kind, sign, marks, x, y, z):
-    """Order of (x, y) against (x, z) settled on this branch: 1, -1, or 0 if it is not.
+    """Order of (x, y) against (x, z) settled on this branch: 1, -1, TIED, or 0 if it is not.
 
+    A tie settles the function only; who wins it depends on the clusters.
     Extremes are functions of few point pairs, so the same comparison returns for larger clusters
     and is recognised by its codes.
     """
@@ -215,9 +218,9 @@ def known_order(forced, forced_codes, n_forced, bits, form, kind, sign, marks, x
     for i in range(n_forced - 1, -1, -1):
         if forced[i, 0] == marks[x]:
             if forced[i, 1] == marks[y] and forced[i, 2] == marks[z]:
-                return forced[i, 3]
+                return forced[i, 3] if forced[i, 3] != 0 else TIED
             if forced[i, 1] == marks[z] and forced[i, 2] == marks[y]:
-                return -forced[i, 3]
+                return -forced[i, 3] if forced[i, 3] != 0 else TIED
         if by_codes:
             f0, f1, f2, f3 = (
                 forced_codes[i, 0],
@@ -226,9 +229,9 @@ def known_order(forced, forced_codes, n_forced, bits, form, kind, sign, marks, x
                 forced_codes[i, 3],
             )
             if f0 == y0 and f1 == y1 and f2 == z0 and f3 == z1:
-                return forced[i, 3]
+                return forced[i, 3] if forced[i, 3] != 0 else TIED
             if f0 == z0 and f1 == z1 and f2 == y0 and f3 == y1:
-                return -forced[i, 3]
+                return -forced[i, 3] if forced[i, 3] != 0 else TIED
     return 0
 
 
@@ -326,5 +329,5 @@ def same_average_comparison(
         for k in range(codes.size):
             same = same and codes[k] == other_codes[k] and counts[k] == flip * other_counts[k]
         if same:
-            return flip * forced[i, 3]
+            return flip * forced[i, 3] if forced[i, 3] != 0 else TIED
     return 0

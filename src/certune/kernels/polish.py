@@ -254,6 +254,17 @@ def polish(kind, mode, first, second, power, marks, low, high, order_left, input
             return low, high, False
         if abs(slope) - blur > bend * total * half:
             if (slope > 0.0) == (order_left > 0):
+                # Monotone the wrong way: a zone cut at an end of its interval, without a change.
+                value, _, error, _, _ = _difference(
+                    kind, mode, box_cox, sign, near, far, power, scale, high, input_error
+                )
+                if -value * order_left > error:
+                    return low, low, True
+                value, _, error, _, _ = _difference(
+                    kind, mode, box_cox, sign, near, far, power, scale, low, input_error
+                )
+                if value * order_left > error:
+                    return high, high, True
                 return low, high, False
             new_low, new_high = _enclose_root(
                 kind,
@@ -272,26 +283,27 @@ def polish(kind, mode, first, second, power, marks, low, high, order_left, input
                 slope,
             )
             return new_low, new_high, True
-        # Cut off cells at either side that hold no root, as large as can be proved.
+        # Move each end with a proved order inwards as far as no root can lie.
         trimmed = False
         for side in range(2):
+            end = low if side == 0 else high
             wanted = order_left if side == 0 else -order_left
-            cell = 0.25 * (high - low)
-            for _ in range(4):
-                reach = 0.5 * cell
-                centre = low + reach if side == 0 else high - reach
-                value, slope, error, total, clear = _difference(
-                    kind, mode, box_cox, sign, near, far, power, scale, centre, input_error
-                )
-                needed = error + (abs(slope) + blur) * reach + bend * total * reach * reach
-                if clear and value * wanted > needed:
-                    trimmed = True
-                    if side == 0:
-                        low += cell
-                    else:
-                        high -= cell
-                    break
-                cell *= 0.25
+            value, slope, error, total, clear = _difference(
+                kind, mode, box_cox, sign, near, far, power, scale, end, input_error
+            )
+            spare = value * wanted - error
+            if not clear or spare <= 0.0:
+                continue
+            steep = abs(slope) + blur
+            curve = max(2.0 * bend * total, 1e-300)
+            free = 0.9 * 2.0 * spare / (steep + math.sqrt(steep * steep + 4.0 * curve * spare))
+            if free >= high - low:
+                return (high, high, True) if side == 0 else (low, low, True)
+            trimmed = trimmed or free > 1e-3 * (high - low)
+            if side == 0:
+                low += free
+            else:
+                high -= free
         if not trimmed:
             return low, high, False
     return low, high, False
@@ -330,14 +342,18 @@ def _enclose_root(
     root = 0.5 * (low + high)
     error = 0.0
     for _ in range(4):
+        if slope == 0.0:
+            return low, high
         new = min(max(root - value / slope, low), high)
         moved = abs(new - root)
         root = new
         value, slope, error, _, _ = _difference(
             kind, mode, box_cox, sign, near, far, power, scale, root, input_error
         )
-        if moved <= 4.0 * UNIT * (1.0 + abs(root)) or slope == 0.0:
+        if moved <= 4.0 * UNIT * (1.0 + abs(root)):
             break
+    if slope == 0.0:
+        return low, high
     reach = 1.25 * (error + abs(value)) / abs(slope) + 2.0 * UNIT * abs(root)
     new_low = low
     new_high = high

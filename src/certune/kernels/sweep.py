@@ -57,6 +57,8 @@ from certune.kernels.series import AFFINE, DEGREE, MOVING, UNIT
 
 __all__ = ["ASKED", "AT_HIGH_END", "AT_LOW_END", "AT_POINT", "DONE", "IDENTITY", "sweep"]
 
+WIDE_ZONE = 0.05  # a zone that fills more of its interval asks for better models
+MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals stay undecided
 NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
 ACCURATE = 1e-13  # models at least this accurate are not rebuilt to gain accuracy
 
@@ -112,7 +114,7 @@ def needs_box_cox(mode, power, span, low, high):
     last = power[0] + power[1] * high
     if first <= 0.0 <= last or last <= 0.0 <= first:
         return True
-    return min(abs(first), abs(last)) * span < 0.05
+    return min(abs(first), abs(last)) * (1.0 + span) < 0.05
 
 
 @njit(cache=True, nogil=True)
@@ -423,6 +425,7 @@ def sweep(
     leaves = np.empty((64, 2))
     leaf_info = np.empty((64, 3), np.int64)
     n_leaves = 0
+    n_plain = 0
     splits = np.empty((64, 4))
     split_marks = np.empty((64, n), np.uint8)
     n_splits = 0
@@ -578,12 +581,14 @@ def sweep(
                         question_marks,
                     )
                 narrow = extent <= NARROW * max(1.0, abs(f_low[depth]))
-                if status == PLAIN and (narrow or depth >= MAX_DEPTH - 2):
-                    status = UNKNOWN
+                if status == PLAIN:
+                    n_plain += 1
+                    if narrow or depth >= MAX_DEPTH - 2 or n_plain > MOST_PLAIN_CUTS + 4 * n_splits:
+                        status = UNKNOWN
                 if status == ZONE and depth >= MAX_DEPTH - 2:
                     status = UNKNOWN
                 if status == ZONE:
-                    wide = best[1] - best[0] > 0.25
+                    wide = best[1] - best[0] > WIDE_ZONE
                     if wide and f_error[depth] > ACCURATE and not narrow:
                         status = PLAIN
                     elif wide and narrow:

@@ -86,7 +86,7 @@ def _compare(dual: PiecewiseFunction, gap: int, fresh: PiecewiseFunction, where:
         least = Fraction(int(fresh.gap_lower[place]), fresh.denominator)
         most = Fraction(int(fresh.gap_upper[place]), fresh.denominator)
         demand(
-            min(before, after, lower) <= least and most <= max(before, after, upper),
+            lower <= least and most <= upper,
             f"{where}: the certificate bounds the utility by {lower} and {upper} around the "
             f"breakpoint in [{opens!r}, {closes!r}], but a fresh proof only by {least} and {most}.",
         )

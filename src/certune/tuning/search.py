@@ -130,9 +130,11 @@ class _Run:
                 stopped = self._report(callbacks, log)
                 if stopped and len(self.duals) < len(self.instances):
                     return Status.STOPPED
-        except KeyboardInterrupt:
-            if not self.duals:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not _is_interrupt(error):
                 raise
+            if not self.duals:
+                raise KeyboardInterrupt from None
             if len(self.duals) < len(self.instances):
                 return Status.INTERRUPTED
         finally:
@@ -247,3 +249,12 @@ def _confirm(duals: Sequence[PiecewiseFunction], t: float, evaluation: Evaluatio
                 f"{promised} at {evaluation.params}, but family.run gives {reached}: the family's "
                 "dual and run disagree; look for the cause with certune.testing.check_family."
             )
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Is this Ctrl-C, perhaps wrapped because it arrived while a compiled kernel returned?"""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

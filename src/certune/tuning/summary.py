@@ -28,10 +28,22 @@ def summary_of(result: TuningResult) -> str:
         ("optimal set", _intervals(result)),
         ("robust parameter", _shown(result.robust_params)),
         ("baselines", ", ".join(f"{name} {value:.6g}" for name, value in result.baselines.items())),
-        ("undecided", f"{len(result.landscape.undecided)} intervals"),
+        ("", _better_baseline(result)),
+        ("undecided", _undecided(result)),
         ("instances", f"{n_finished} of {n_instances} finished, {result.elapsed:.1f} s"),
     ]
     return "\n".join(f"{label:<17} {text}" for label, text in rows if text)
+
+
+def _better_baseline(result: TuningResult) -> str:
+    better = [name for name, value in result.baselines.items() if value > result.best_value]
+    return f"note: {', '.join(better)} lies outside the range and is better" if better else ""
+
+
+def _undecided(result: TuningResult) -> str:
+    """Undecided intervals, which cannot hold a better value when the gap is 0."""
+    count = len(result.landscape.undecided)
+    return f"{count} interval{'s' if count > 1 else ''}" if count else "nothing"
 
 
 def _fraction(value: Fraction) -> str:

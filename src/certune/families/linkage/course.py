@@ -177,12 +177,13 @@ def _vanishing(instance: ClusteringInstance, least: Floats, positive: NDArray[np
 
 
 def _check_exponents(power: Floats, spread: float, low: float, high: float) -> None:
-    largest = max(abs(power[0] + power[1] * low), abs(power[0] + power[1] * high))
+    largest = max(abs(float(power[0]) + float(power[1]) * t) for t in (low, high))
     if largest * spread > LARGEST_EXPONENT_RANGE:
         raise ParameterError(
-            f"|alpha| up to {largest:g} with distances that span a factor {math.exp(spread):.3g} "
-            "leaves the range of double precision; use a narrower range of alpha, or alpha=inf "
-            "(complete linkage) and alpha=-inf (single linkage) for the limits"
+            f"|alpha| up to {largest:g} with distances that span a factor of "
+            f"10^{spread / math.log(10):.3g} leaves the range of double precision; use a narrower "
+            "range of alpha, or alpha=inf (complete linkage) and alpha=-inf (single linkage) for "
+            "the limits"
         )
 
 

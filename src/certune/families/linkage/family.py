@@ -67,7 +67,9 @@ class Linkage(Family):
     Ties are broken by a fixed rule: among equally near pairs of clusters, the lexicographically
     smallest sorted pair of highest member indices is joined. Identical points are joined first.
     At alpha = 0 the linkages are their limits (geometric means); product linkage with exponents
-    that sum to 0 takes the limit from positive sums.
+    that sum to 0 takes the limit from positive sums. Where the sum changes sign along a segment the
+    order of all clusters turns round: there `dual` follows the exact line, while parameters that
+    were rounded to floats may lie on its other side.
 
     Examples
     --------
@@ -92,6 +94,10 @@ class Linkage(Family):
             raise ParameterError(
                 f"unknown kind of linkage {kind!r}; expected one of {', '.join(map(repr, KINDS))}"
             )
+        if n_metrics is not None and (
+            isinstance(n_metrics, bool) or not isinstance(n_metrics, int)
+        ):
+            raise ParameterError(f"n_metrics must be a whole number, got {n_metrics!r}")
         self.kind = kind
         self.objective = Objective(objective)
         self.utility: Utility = utility_from(utility)
@@ -125,15 +131,12 @@ class Linkage(Family):
                 )
             self._tunes_weights = True
         elif weights is not None:
-            array = np.atleast_1d(np.asarray(weights, dtype=np.float64))
-            if array.ndim != 1 or not np.isfinite(array).all() or (array < 0).any():
-                raise ParameterError(f"weights must be finite and non-negative, got {weights!r}")
-            if not array.sum() > 0:
-                raise ParameterError("at least one weight must be positive")
-            if n_metrics not in (None, len(array)):
-                raise ParameterError(f"{len(array)} weights given but n_metrics is {n_metrics}")
-            self.weights = tuple(float(w) for w in array)
-            self.n_metrics = len(array)
+            self.weights = _weights(weights)
+            if n_metrics not in (None, len(self.weights)):
+                raise ParameterError(
+                    f"{len(self.weights)} weights given but n_metrics is {n_metrics}"
+                )
+            self.n_metrics = len(self.weights)
 
     def _make_space(self) -> ParameterSpace | None:
         parameters: list[Real | Simplex] = []
@@ -221,16 +224,20 @@ class Linkage(Family):
 
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
-        if not isinstance(instance, ClusteringInstance):
-            raise InputError(
-                f"expected a ClusteringInstance, got {type(instance).__name__}; "
-                "make one with certune.ClusteringInstance(points=..., target=...)"
-            )
+        self._check_type(instance)
         name = instance.name or "the instance"
         if instance.target is None:
             raise InputError(f"{name} has no target clustering; pass target= to measure a utility")
         self._check_metrics(instance)
         _ = instance.distances
+
+    @staticmethod
+    def _check_type(instance: Any) -> None:
+        if not isinstance(instance, ClusteringInstance):
+            raise InputError(
+                f"expected a ClusteringInstance, got {type(instance).__name__}; "
+                "make one with certune.ClusteringInstance(points=..., target=...)"
+            )
 
     def _check_metrics(self, instance: ClusteringInstance) -> None:
         if self.n_metrics not in (None, instance.n_metrics):
@@ -318,6 +325,7 @@ class Linkage(Family):
         ClusterTree
             The tree (scipy's and scikit-learn's conventions) and the labels of its best pruning.
         """
+        self._check_type(instance)
         self._check_metrics(instance)
         course = self._course_at(instance, params)
         left, right, labels = solve_at(course, self._pruning(instance))
@@ -348,6 +356,10 @@ class Linkage(Family):
         """
         self.check_instance(instance)
         segment = self.space.default_segment() if along is None else along
+        if not isinstance(segment, Segment):
+            raise ParameterError(
+                f"along must be a Segment(start, stop) of parameters, got {along!r}"
+            )
         name = segment.name
         for t in (segment.low, segment.high):
             self._values(instance, segment.at(t))
@@ -420,7 +432,8 @@ def _alpha(alpha: Any) -> Range | float:
 
 
 def _product_alphas(alpha: Any) -> tuple[Range | float, ...]:
-    if isinstance(alpha, (int, float)) or alpha == (-10.0, 10.0):
+    default = isinstance(alpha, tuple) and alpha == (-10.0, 10.0)
+    if default or not isinstance(alpha, (tuple, list, np.ndarray)) or len(alpha) == 0:
         raise ParameterError(
             "product linkage needs one exponent per metric: alpha=[(low, high) or number, ...]; "
             f"got {alpha!r}"
@@ -432,20 +445,27 @@ def _real(name: str, value: Any) -> float:
     if value is None:
         raise ParameterError(f"parameter {name!r} is free and must be given")
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be a real number, got {value!r}") from None
+        number = math.nan if isinstance(value, (str, bool)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
     if math.isnan(number):
-        raise ParameterError(f"{name} must be a real number, got NaN")
+        raise ParameterError(f"{name} must be a real number, got {value!r}")
     return number
 
 
-def _weights(weights: Any, n_metrics: int) -> tuple[float, ...]:
-    array = np.atleast_1d(np.asarray(weights, dtype=np.float64))
-    if array.shape != (n_metrics,):
+def _weights(weights: Any, n_metrics: int | None = None) -> tuple[float, ...]:
+    try:
+        array = np.atleast_1d(np.asarray(weights, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ParameterError(f"weights must be numbers, got {weights!r}") from None
+    if array.ndim != 1 or n_metrics not in (None, len(array)):
         raise ParameterError(f"weights must have {n_metrics} entries, got {weights!r}")
-    if not np.isfinite(array).all() or (array < 0).any() or not array.sum() > 0:
-        raise ParameterError(f"weights must be non-negative and not all zero, got {weights!r}")
+    if not np.isfinite(array).all() or (array < 0).any() or not array.max(initial=0.0) > 0:
+        raise ParameterError(
+            f"weights must be finite, non-negative and one of them positive, got {weights!r}"
+        )
+    if not 1e-100 <= array.max() <= 1e100:
+        raise ParameterError(f"weights must be of ordinary size, got {weights!r}; divide them")
     return tuple(float(w) for w in array)
 
 

@@ -192,7 +192,7 @@ class ClusteringInstance:
             ranks = ranks * np.uint64(len(values)) + rank.astype(np.uint64)
         full = np.zeros((n, n), dtype=np.uint64)
         full[above] = ranks + np.uint64(1)
-        return full + full.T
+        return np.ascontiguousarray(full + full.T)
 
     @cached_property
     def duplicate_of(self) -> IntArray:

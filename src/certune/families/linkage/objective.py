@@ -51,7 +51,7 @@ class Objective:
     name: str
 
     def __post_init__(self) -> None:
-        if self.name not in OBJECTIVES:
+        if not isinstance(self.name, str) or self.name not in OBJECTIVES:
             close = difflib.get_close_matches(str(self.name), OBJECTIVES, n=1)
             hint = f"did you mean {close[0]!r}?" if close else "choose one of them"
             raise ParameterError(

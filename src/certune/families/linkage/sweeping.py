@@ -30,7 +30,7 @@ CONTRACTION_MARGIN = 1e-13
 NARROW_GAP = 1e-9
 _NO_VALUES = np.empty((0, 0))
 _MOST_QUESTIONS = 200_000
-_MOST_UNKNOWN = 64  # after that many fruitless questions, intervals stay undecided
+_MOST_UNKNOWN = 16  # after that many fruitless questions, intervals stay undecided
 _NICE_BITS = 24
 
 Score = Callable[[NDArray[np.int64]], Fraction]
