@@ -239,6 +239,27 @@ def test_a_gap_that_hides_a_peak_is_refused():
     refuse(gapped, "fresh proof gives 1 on", instances=[PEAK])
 
 
+def test_gap_bounds_below_what_can_be_proved_are_refused():
+    """Two targets for the same points: their breakpoints coincide, and so do the gaps."""
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(14, 2))
+    instances = [
+        ct.ClusteringInstance(points=points, target=rng.integers(0, 3, 14), k=3) for _ in range(2)
+    ]
+    family = ct.Linkage()
+    honest = ct.tune(family, instances, progress=False).certificate
+    ct.verify(honest, family, instances)
+    duals = []
+    for dual in honest.duals:
+        lower = np.minimum(dual.numerators[:-1], dual.numerators[1:])
+        duals.append(
+            ct.PiecewiseFunction(
+                dual.starts, dual.stops, dual.numerators, lower, lower, dual.denominator, dual.name
+            )
+        )
+    refuse(forged(honest, duals), "a fresh proof only by", family, instances)
+
+
 def test_a_missing_breakpoint_is_refused():
     # Correct at all ends and middles of its pieces, but blind between 0.6 and 0.7.
     blind = hidden_peak(
