@@ -19,7 +19,6 @@ import time
 
 import numpy as np
 
-
 LARGEST_PRODUCT = 200  # product linkage has thousands of trees beyond; it takes seconds there
 
 
