@@ -1,9 +1,9 @@
 """Breakpoints to full precision: one comparison of cluster pairs, summed directly near its root.
 
-A split of the sweep is known to lie in a zone of relative width about 1e-6.  Inside the zone the
-difference of the two linkage values is proved monotone (first derivative against a bound of the
-second), so its sign at two points encloses the one change of order.  Signs are taken from
-compensated sums with a forward error bound of a few roundings.
+A split of the sweep comes with a zone that holds the change of order.  Its ends are moved inwards
+as far as no root can lie, until the difference of the two linkage values is proved monotone (first
+derivative against a bound of the second); then its sign at two points encloses the one change.
+Signs are taken from compensated sums with a forward error bound of a few roundings.
 """
 
 from __future__ import annotations
@@ -230,8 +230,7 @@ def polish(kind, mode, first, second, power, marks, low, high, order_left, input
     """Shrink the zone [low, high] of one split; returns the new zone and whether it was proved.
 
     ``order_left`` is the order (1: (x, y) nearer) proved at and left of ``low``; the opposite
-    order holds from ``high`` on.  Cells of the zone without a root are cut off by the mean value
-    theorem, until the rest is one cell on which the difference is monotone.
+    order holds from ``high`` on.
     """
     near = _pairs(kind, mode, first, second, marks, 2)
     far = _pairs(kind, mode, first, second, marks, 3)

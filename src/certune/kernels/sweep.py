@@ -81,7 +81,7 @@ def _room(pool, needed):
 
 
 @njit(cache=True, nogil=True)
-def order_sign(mode, power, box_cox, low, high):
+def order_sign(power, box_cox, low, high):
     """+1 if smaller values are nearer on the interval, -1 if larger ones are.
 
     Values are exp(alpha log d): for alpha < 0 the order flips.  In the AFFINE mode ``power``
@@ -144,7 +144,7 @@ def build(
     (error, sign, is it in Box-Cox form, centre of the stored logarithms of ENDS).
     """
     box_cox = needs_box_cox(mode, power, span, low, high)
-    sign = order_sign(mode, power, box_cox, low, high)
+    sign = order_sign(power, box_cox, low, high)
     rate = span * (abs(power[0]) + abs(power[1])) if mode != AFFINE else 1.0
     shift = 16.0 * UNIT * (1.0 + abs(low) + abs(high)) * (1.0 + rate)
     if form == ENDS:
@@ -461,7 +461,7 @@ def sweep(
             sizes[i] = size[top_of[i]]
         frame = _frame_of(pool, 0, slots0, width)
         if point:
-            f_sign[0] = order_sign(mode, power, span < 0, f_low[0], f_high[0])
+            f_sign[0] = order_sign(power, span < 0, f_low[0], f_high[0])
             f_error[0] = point_error
             if form == AVERAGE:
                 build_point_mean(frame, point_values, labels0, sizes)

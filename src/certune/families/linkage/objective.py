@@ -7,7 +7,6 @@ their comparison is exact, and the order of summation does not matter.
 """
 
 import difflib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -63,18 +62,13 @@ class Objective:
         """Number of the objective in the kernels."""
         return OBJECTIVES[self.name]
 
-    def reference_matrix(
-        self, instance: ClusteringInstance, weights: Sequence[float] | None = None
-    ) -> IntArray:
+    def reference_matrix(self, instance: ClusteringInstance) -> IntArray:
         """Fixed-point reference distances of an instance, squared for k-means.
 
         Parameters
         ----------
         instance : ClusteringInstance
             The points.
-        weights : sequence of n_metrics floats, optional
-            The reference metric is the average of the metrics of the instance with these weights,
-            non-negative with sum 1; by default their plain average.
 
         Returns
         -------
@@ -89,7 +83,7 @@ class Objective:
         N = n(n-1)/2 for k-means, and B = min(40, 62 - ceil(log2 N)), so no cost exceeds 2^62.
         The size of the distances does not matter, nor does a common factor that is a power of two.
         """
-        scaled = _average(instance.distances, _checked_weights(weights, instance.n_metrics))
+        scaled = _average(instance.distances)
         n_terms = instance.n_points
         if self.name == "k-means":
             scaled *= scaled
@@ -98,26 +92,10 @@ class Objective:
         return np.rint(np.ldexp(scaled, bits)).astype(np.int64)
 
 
-def _average(distances: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weighted average divided by the power of two above its largest entry, in a fixed order."""
+def _average(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average divided by the power of two above its largest entry, summed in a fixed order."""
     down = -int(np.frexp(distances.max())[1])
     total = np.zeros(distances.shape[1:])
-    for weight, matrix in zip(weights, distances, strict=True):
-        total += weight * np.ldexp(matrix, down)
+    for matrix in distances:
+        total += np.ldexp(matrix, down) / len(distances)
     return np.ldexp(total, -int(np.frexp(total.max())[1]))
-
-
-def _checked_weights(weights: Sequence[float] | None, n_metrics: int) -> NDArray[np.float64]:
-    if weights is None:
-        return np.full(n_metrics, 1 / n_metrics)
-    try:
-        array = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    right = array.shape == (n_metrics,) and bool(np.all(array >= 0))
-    if not right or not abs(array.sum() - 1) <= 1e-9:
-        raise ParameterError(
-            f"reference weights must be {n_metrics} non-negative numbers with sum 1, one for each "
-            f"metric, got {weights!r}: leave them out for the plain average"
-        )
-    return array
