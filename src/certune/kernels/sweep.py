@@ -57,7 +57,6 @@ from certune.kernels.series import AFFINE, DEGREE, MOVING, UNIT
 
 __all__ = ["ASKED", "AT_HIGH_END", "AT_LOW_END", "AT_POINT", "DONE", "IDENTITY", "sweep"]
 
-WIDE_ZONE = 0.05  # a zone that fills more of its interval asks for better models
 MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals stay undecided
 NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
 ACCURATE = 1e-13  # models at least this accurate are not rebuilt to gain accuracy
@@ -314,6 +313,7 @@ def sweep(
     objective,
     reference,
     k,
+    wide_zone,
     answers,
 ):
     """Search the panels (rows low, high) one after the other.
@@ -321,7 +321,8 @@ def sweep(
     ``labels0`` gives the clusters to start from, ``left``/``right``/``n_made`` the merges that
     made them (shared by every parameter).  With ``point_values`` not empty, the one panel is the
     point ``panels[0, 0]`` and the values there are given.  ``ends[i]`` says for each panel edge
-    whether an exact order "just inside" may be asked for.
+    whether an exact order "just inside" may be asked for.  A zone that fills more than the share
+    ``wide_zone`` of its interval asks for better models there.
 
     Returns
     -------
@@ -588,7 +589,7 @@ def sweep(
                 if status == ZONE and depth >= MAX_DEPTH - 2:
                     status = UNKNOWN
                 if status == ZONE:
-                    wide = best[1] - best[0] > WIDE_ZONE
+                    wide = best[1] - best[0] > wide_zone
                     if wide and f_error[depth] > ACCURATE and not narrow:
                         status = PLAIN
                     elif wide and narrow:

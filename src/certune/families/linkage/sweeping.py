@@ -28,6 +28,8 @@ from certune.kernels.series import AFFINE, MOVING, UNIT
 
 CONTRACTION_MARGIN = 1e-13
 NARROW_GAP = 1e-9
+# Zones of a change may fill this share of an interval; the second one if gaps stay wide.
+WIDE_ZONE, STRICT_ZONE = 0.25, 0.05
 _NO_VALUES = np.empty((0, 0))
 _MOST_QUESTIONS = 200_000
 _MOST_UNKNOWN = 16  # after that many fruitless questions, intervals stay undecided
@@ -142,6 +144,7 @@ def solve_at(
             pruning.objective,
             pruning.reference,
             pruning.k,
+            STRICT_ZONE,
             answers,
         ),
     )
@@ -190,7 +193,9 @@ def _off_diagonal_range(course: Course) -> tuple[float, float]:
     return float(values.min()), float(values.max())
 
 
-def sweep_course(course: Course, pruning: Pruning, special: Sequence[float]) -> Leaves:
+def sweep_course(
+    course: Course, pruning: Pruning, special: Sequence[float], wide_zone: float = WIDE_ZONE
+) -> Leaves:
     """All leaves along the course; ``special`` points and the ends may be exact ties."""
     left, right, labels = start_from_duplicates(course.instance.duplicate_of)
     low_end, high_end = course.ends
@@ -231,6 +236,7 @@ def sweep_course(course: Course, pruning: Pruning, special: Sequence[float]) -> 
             pruning.objective,
             pruning.reference,
             pruning.k,
+            wide_zone,
             answers,
         ),
     )
@@ -285,13 +291,17 @@ def assemble(
     can single out: the ends, ``special`` points, and simple fractions inside a gap.
     """
     found = sorted(special)
+    wide_zone = WIDE_ZONE
     while True:
-        leaves = [sweep_course(course, pruning, found) for course in courses]
+        leaves = [sweep_course(course, pruning, found, wide_zone) for course in courses]
         scores = [[score(labels) for labels in part.partitions] for part in leaves]
         ranking = sorted({*value_range, *(value for part in scores for value in part)})
         rank_of = {value: i for i, value in enumerate(ranking)}
         ranks = [[rank_of[value] for value in part] for part in scores]
         pieces = _pieces(courses, leaves, ranks, len(ranking) - 1, set(found))
+        if wide_zone > STRICT_ZONE and _has_wide_gap(pieces):
+            wide_zone = STRICT_ZONE
+            continue
         suspects = {t for t in _unsettled_points(pieces) if t not in found}
         if not suspects:
             break
@@ -337,6 +347,13 @@ def _pieces(
     if any(which.size for which in changed):
         positions, bottom, top = envelope(*_leaf_table(leaves, ranks, highest))
     return _collect(positions, bottom, top, special)
+
+
+def _has_wide_gap(pieces: _Pieces) -> bool:
+    return any(
+        start - stop > NARROW_GAP * max(1.0, abs(stop))
+        for stop, start in zip(pieces.stops[:-1], pieces.starts[1:], strict=True)
+    )
 
 
 def _unsettled_points(pieces: _Pieces) -> set[float]:
