@@ -212,3 +212,15 @@ def test_fixed_and_equal_weights_are_one_metric_scaled(instance):
     assert single.n_pieces == double.n_pieces
     assert np.array_equal(single.values, double.values)
     np.testing.assert_allclose(single.breakpoints, double.breakpoints, atol=1e-9)
+
+
+def test_an_error_in_an_exact_answer_reaches_the_caller(monkeypatch):
+    square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [5.0, 5.0]])
+    instance = ct.ClusteringInstance(square, target=[0, 0, 1, 1, 1], k=2)
+
+    def interrupted(self, t):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("certune.families.linkage.comparison.Comparison.at", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ct.Linkage("power-mean").run(instance, 1.5)
