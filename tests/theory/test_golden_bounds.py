@@ -55,7 +55,7 @@ def check(row, expected):
 
 
 def test_min_max_with_three_points_and_two_metrics():
-    # d = L + 1 = 3, q = 3 n^2 = 27, Delta = 1, K = n^8 + n + 1 = 3^8 + 4; printed M = 2, right M = 3.
+    # d = L + 1 = 3, q = 3 n^2 = 27, Delta = 1, K = n^8 + n + 1 = 3^8 + 4; M is printed as 2.
     found = rows(ct.Linkage("min-max", weights="tune", n_metrics=2).structure(3))
     printed = found["as printed", "thm:piecewise-pfaffian"]
     corrected = found["corrected", "thm:piecewise-pfaffian"]
