@@ -15,7 +15,9 @@ from certune.pfaffian.bounds.applications import (
     harmonic_labeling_structure,
     logistic_surrogate_structure,
 )
+from certune.pfaffian.bounds.closed_forms import closed_form
 from certune.pfaffian.bounds.growth import LineGrowth, PredicateGrowth
+from certune.pfaffian.bounds.records import Provenance
 from certune.pfaffian.structure import LineCount, PredicateCount
 
 SIZES = (10, 50, 100)
@@ -64,7 +66,12 @@ def test_min_max_with_three_points_and_two_metrics():
     check(corrected, formula(27, 3, 1, 3**8 + 4, 3))
     check(before, formula(27, 3, 1, 3**8 + 4, 3, dropped=False))
     assert str(printed.value).startswith("7455.375")
-    assert str(formula(27, 2, 1, 3**8 + 4, 3, dropped=False)).startswith("7374.375")
+    printed_before = closed_form(
+        ct.Linkage("min-max", weights="tune", n_metrics=2).structure(3).as_printed,
+        label="lm:pfaffian-algorithm", provenance=Provenance.AS_PRINTED, keep_dropped_term=True,
+    )  # fmt: skip
+    check(printed_before, formula(27, 2, 1, 3**8 + 4, 3, dropped=False))
+    assert str(printed_before.value).startswith("7374.375")
     assert str(corrected.value).startswith("7522.611")
     assert str(before.value).startswith("7441.611")
 
