@@ -57,6 +57,7 @@ from certune.kernels.series import AFFINE, DEGREE, MOVING, UNIT
 __all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "IDENTITY", "sweep"]
 
 MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals stay undecided
+MOST_UNKNOWN_LEAVES = 1000  # after that many undecided leaves no interval is split any more
 NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
 ACCURATE = 1e-13  # models at least this accurate are not rebuilt to gain accuracy
 
@@ -424,6 +425,7 @@ def sweep(
     leaf_info = np.empty((64, 3), np.int64)
     n_leaves = 0
     n_plain = 0
+    n_unknown = 0
     splits = np.empty((64, 4))
     split_marks = np.empty((64, n), np.uint8)
     n_splits = 0
@@ -563,6 +565,8 @@ def sweep(
                         status = UNKNOWN
                 if status == ZONE and depth >= MAX_DEPTH - 2:
                     status = UNKNOWN
+                if status != DONE and n_unknown > MOST_UNKNOWN_LEAVES:
+                    status = UNKNOWN
                 if status == ZONE:
                     wide = best[1] - best[0] > wide_zone
                     if wide and f_error[depth] > ACCURATE and not narrow:
@@ -571,7 +575,9 @@ def sweep(
                         status = UNKNOWN
                 if status == DONE or status == UNKNOWN:
                     which = -1
-                    if status == DONE:
+                    if status == UNKNOWN:
+                        n_unknown += 1
+                    else:
                         cut(made[0] - 1, left, right, split, head, tail, nxt, k, flat, cut_stack)
                         if n_partitions == partitions.shape[0]:
                             partitions = _grown(partitions)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,8 +33,7 @@ NARROW_GAP = 1e-9
 # Zones of a change may fill this share of an interval; the second one if gaps stay wide.
 WIDE_ZONE, STRICT_ZONE = 0.25, 0.05
 _NO_VALUES = np.empty((0, 0))
-_MOST_QUESTIONS = 200_000
-_MOST_UNKNOWN = 16  # after that many fruitless questions, intervals stay undecided
+_MOST_UNKNOWN = 16  # after that many fruitless questions of a kind, intervals stay undecided
 _NICE_BITS = 24
 
 Score = Callable[[NDArray[np.int64]], Fraction]
@@ -89,18 +89,28 @@ def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
     """
     question = np.zeros(4)
     members = np.zeros(course.n, dtype=np.uint8)
-    answers: list[int] = []
+    fruitless: Counter[int] = Counter()
     tied_edges: set[float] = set()
     errors: list[BaseException] = []
 
     def answer() -> int:
-        if not errors:
-            try:
-                answers.append(_answer(course, question, members, answers, tied_edges))
-                return answers[-1]
-            except BaseException as error:
-                errors.append(error)
-        return HOPELESS if question[0] in (kernel.IDENTITY, kernel.AT_POINT) else UNKNOWN
+        kind = int(question[0])
+        at_end = kind in (kernel.AT_LOW_END, kernel.AT_HIGH_END)
+        if errors or fruitless[kind] >= _MOST_UNKNOWN:
+            return UNKNOWN if at_end else HOPELESS
+        try:
+            low, high, expected = (float(number) for number in question[1:])
+            if at_end:
+                tied_edges.add(low if kind == kernel.AT_LOW_END else high)
+            comparison = Comparison(course.instance, course.line, members.copy())
+            found = _order(comparison, kind, low, high)
+            if found == UNKNOWN or (at_end and found != expected):
+                fruitless[kind] += 1
+                return UNKNOWN
+            return found
+        except BaseException as error:
+            errors.append(error)
+            return HOPELESS
 
     oracle = ctypes.CFUNCTYPE(ctypes.c_int64)(answer)
     address = ctypes.cast(oracle, ctypes.c_void_p).value
@@ -110,31 +120,13 @@ def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
     return Leaves(intervals, info, splits, marks, partitions, frozenset(tied_edges))
 
 
-def _answer(
-    course: Course,
-    question: NDArray[np.float64],
-    members: NDArray[np.uint8],
-    answers: Sequence[int],
-    tied_edges: set[float],
-) -> int:
-    """Answer one question; ``answers`` are those given so far."""
-    if len(answers) > _MOST_QUESTIONS:
-        raise UndecidedError(
-            f"more than {_MOST_QUESTIONS} comparisons needed exact arithmetic; the distances "
-            "are degenerate (many near ties). Round them to fewer digits, or drop duplicates"
-        )
-    comparison = Comparison(course.instance, course.line, members.copy())
-    kind = int(question[0])
-    low, high = float(question[1]), float(question[2])
+def _order(comparison: Comparison, kind: int, low: float, high: float) -> int:
+    """Order at a point or on an interval, as the kind of the question says."""
     if kind == kernel.AT_POINT:
         return comparison.at(low)
-    if kind == kernel.IDENTITY:
-        hopeless = answers.count(UNKNOWN) >= _MOST_UNKNOWN
-        return HOPELESS if hopeless else comparison.on(low, high)
-    low_end, high_end = kind == kernel.AT_LOW_END, kind == kernel.AT_HIGH_END
-    tied_edges.add(low if low_end else high)
-    order = comparison.on(low, high, low_end=low_end, high_end=high_end)
-    return order if order == int(question[3]) else UNKNOWN
+    return comparison.on(
+        low, high, low_end=kind == kernel.AT_LOW_END, high_end=kind == kernel.AT_HIGH_END
+    )
 
 
 def solve_at(
