@@ -37,13 +37,14 @@ __all__ = [
     "__version__",
     "datasets",
     "mean",
+    "pfaffian",
     "testing",
     "tune",
     "verify",
 ]
 
 if TYPE_CHECKING:
-    from certune import datasets, testing
+    from certune import datasets, pfaffian, testing
     from certune.dual import PiecewiseFunction, mean
     from certune.errors import (
         CertificateError,
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     __version__: str
 else:
     # Hidden from type checkers: with a module __getattr__ they would accept any misspelt name.
-    _SUBMODULES = ("datasets", "testing")
+    _SUBMODULES = ("datasets", "pfaffian", "testing")
     _NAMES_BY_MODULE = {
         "certune.dual": ("PiecewiseFunction", "mean"),
         "certune.errors": (

@@ -1,0 +1,46 @@
+"""Pfaffian functions, their chains, and the programs that compute with them.
+
+Expressions in parameters (`parameters`, arithmetic, `exp`, `log`, ...) know their value in floats
+and in balls, their derivatives and their Pfaffian chain.  Programs written in ordinary Python on
+them are traced into computation trees.
+"""
+
+from __future__ import annotations
+
+from certune.pfaffian.chains import Chain, ChainFunction, Complexity
+from certune.pfaffian.construction import ChainForm, chain_of
+from certune.pfaffian.expressions import (
+    Expression,
+    apply,
+    constant,
+    parameter,
+    parameters,
+)
+from certune.pfaffian.functions import atan, exp, log, sigmoid, softplus, sqrt, tanh
+from certune.pfaffian.normal_form import is_zero
+from certune.pfaffian.polynomials import Polynomial
+from certune.pfaffian.programs import argsort, program
+
+__all__ = [
+    "Chain",
+    "ChainForm",
+    "ChainFunction",
+    "Complexity",
+    "Expression",
+    "Polynomial",
+    "apply",
+    "argsort",
+    "atan",
+    "chain_of",
+    "constant",
+    "exp",
+    "is_zero",
+    "log",
+    "parameter",
+    "parameters",
+    "program",
+    "sigmoid",
+    "softplus",
+    "sqrt",
+    "tanh",
+]
