@@ -19,13 +19,18 @@ __all__ = [
     "CertuneError",
     "ClusteringInstance",
     "Evaluation",
+    "GreedyKnapsack",
     "InputError",
+    "KnapsackInstance",
     "Linkage",
     "LinkageClustering",
     "LogReal",
+    "NeighborInstance",
+    "NeighborVoting",
     "ParameterError",
     "ParameterSpace",
     "PiecewiseFunction",
+    "ProgramFamily",
     "Progress",
     "Real",
     "Segment",
@@ -55,6 +60,13 @@ if TYPE_CHECKING:
     )
     from certune.estimators import LinkageClustering
     from certune.families.linkage import ClusteringInstance, Linkage
+    from certune.families.programs import (
+        GreedyKnapsack,
+        KnapsackInstance,
+        NeighborInstance,
+        NeighborVoting,
+        ProgramFamily,
+    )
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
     from certune.tuning import (
         Certificate,
@@ -82,6 +94,13 @@ else:
         ),
         "certune.estimators": ("LinkageClustering",),
         "certune.families.linkage": ("ClusteringInstance", "Linkage"),
+        "certune.families.programs": (
+            "GreedyKnapsack",
+            "KnapsackInstance",
+            "NeighborInstance",
+            "NeighborVoting",
+            "ProgramFamily",
+        ),
         "certune.space": ("LogReal", "ParameterSpace", "Real", "Segment", "Simplex"),
         "certune.tuning": (
             "Certificate",

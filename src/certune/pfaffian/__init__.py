@@ -20,14 +20,18 @@ from certune.pfaffian.functions import atan, exp, log, sigmoid, softplus, sqrt, 
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.polynomials import Polynomial
 from certune.pfaffian.programs import argsort, program
+from certune.pfaffian.trace import BranchLimitError, ObservedComplexity, Trace, trace
 
 __all__ = [
+    "BranchLimitError",
     "Chain",
     "ChainForm",
     "ChainFunction",
     "Complexity",
     "Expression",
+    "ObservedComplexity",
     "Polynomial",
+    "Trace",
     "apply",
     "argsort",
     "atan",
@@ -43,4 +47,5 @@ __all__ = [
     "softplus",
     "sqrt",
     "tanh",
+    "trace",
 ]

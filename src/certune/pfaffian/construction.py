@@ -74,15 +74,15 @@ def chain_of(functions: Iterable[Expression]) -> ChainForm:
     f3 = (2*beta)**alpha:  d/dalpha = f2*f3,  d/dbeta = 2*alpha*f1*f3
     """
     nodes = [as_expression(function) for function in functions]
-    plain = _Builder()
+    plain = ChainBuilder()
     forms = [plain.form(nodes)]
     joint, units = plain.polynomial_denominators, plain.exponent_units
     if joint:
-        forms.append(_Builder(joint=joint).form(nodes))
+        forms.append(ChainBuilder(joint=joint).form(nodes))
     if units:
-        forms.append(_Builder(units=units).form(nodes))
+        forms.append(ChainBuilder(units=units).form(nodes))
     if joint and units:
-        forms.append(_Builder(joint, units).form(nodes))
+        forms.append(ChainBuilder(joint, units).form(nodes))
     return min(forms, key=_cost)
 
 
@@ -94,7 +94,7 @@ def _cost(form: ChainForm) -> float:
     return d**2 * q**2 + 2 * d * q * (logs + 2 * math.log2(d)) + 2 * d * math.log2(max(delta, 1))
 
 
-class _Builder:
+class ChainBuilder:
     """A chain under construction; operations call its methods (`Operation.on_chain`)."""
 
     def __init__(self, joint: Sequence[Polynomial] = (), units: Sequence[Polynomial] = ()) -> None:
@@ -113,7 +113,7 @@ class _Builder:
 
     def form(self, nodes: Sequence[Expression]) -> ChainForm:
         """Return the chain and the polynomials of some expressions."""
-        polynomials = tuple(reduced(self.reduce(node), self._relations) for node in nodes)
+        polynomials = tuple(self.polynomial(node) for node in nodes)
         names = tuple(sorted({name for node in nodes for name in node.parameters}))
         functions = [
             ChainFunction(
@@ -167,6 +167,10 @@ class _Builder:
         result = item.operation.on_chain(self, item, *polynomials)
         assert isinstance(result, Polynomial)
         return result
+
+    def polynomial(self, node: Expression) -> Polynomial:
+        """Return the polynomial of an expression with its degree lowered by known relations."""
+        return reduced(self.reduce(node), self._relations)
 
     def slope(self, value: Polynomial, name: str) -> Polynomial:
         """Return the derivative of a polynomial on the chain."""
