@@ -7,6 +7,7 @@ them are traced into computation trees.
 
 from __future__ import annotations
 
+from certune.pfaffian.arrangement import Arrangement, count_regions
 from certune.pfaffian.chains import Chain, ChainFunction, Complexity
 from certune.pfaffian.construction import ChainForm, chain_of
 from certune.pfaffian.expressions import (
@@ -23,6 +24,7 @@ from certune.pfaffian.programs import argsort, program
 from certune.pfaffian.trace import BranchLimitError, ObservedComplexity, Trace, trace
 
 __all__ = [
+    "Arrangement",
     "BranchLimitError",
     "Chain",
     "ChainForm",
@@ -37,6 +39,7 @@ __all__ = [
     "atan",
     "chain_of",
     "constant",
+    "count_regions",
     "exp",
     "is_zero",
     "log",

@@ -184,10 +184,17 @@ def nearest_float(node: Expression) -> float:
         ball = enclose(node, {}, precision)
         if not ball.is_finite():
             raise InputError(f"{node} is not a finite real number")
-        low, high = float(ball.lower()), float(ball.upper())
+        with flint.ctx.workprec(precision):
+            low, high = (float(_exact(end)) for end in (ball.lower(), ball.upper()))
         if low == high or precision > _LAST_PRECISION:
             return low
         precision *= 2
+
+
+def _exact(number: Any) -> Fraction:
+    """The rational number that a ball without radius is; its conversion to float truncates."""
+    mantissa, exponent = (int(part) for part in number.man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
 
 
 def jet(node: Expression, balls: Mapping[str, Jet], shared: dict[Expression, Jet]) -> Jet:

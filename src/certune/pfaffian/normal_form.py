@@ -32,33 +32,57 @@ class _TooLarge(Exception):
     """The normal form is out of reach."""
 
 
+Factors = dict[Polynomial, int]
+
+
 class _Quotient(NamedTuple):
+    """A numerator over a product of powers of polynomials, kept factored to stay small."""
+
     top: Polynomial
-    bottom: Polynomial
+    bottom: Factors
+
+    @property
+    def denominator(self) -> Polynomial:
+        """The denominator multiplied out."""
+        result = _ONE
+        for factor, power in self.bottom.items():
+            for _ in range(power):
+                result = _times(result, factor)
+        return result
+
+    def same_as(self, other: _Quotient) -> bool:
+        """Tell whether two quotients are equal, by multiplying crosswise."""
+        return _times(self.top, other.denominator) == _times(other.top, self.denominator)
 
 
 _ONE = Polynomial.constant(1)
+_WHOLE = _Quotient(_ONE, {})
 
 
 def is_zero(node: Expression) -> bool:
     """Tell whether an expression is proved to vanish identically; False proves nothing."""
     if node.value is not None:
         return node.value == 0
-    try:
-        return _NormalForms().of(node).top.is_zero
-    except _TooLarge:
-        return False
+    # Without rewriting, tanh, sigmoid and softplus stay what they are, which keeps forms small.
+    for rewriting in (False, True):
+        try:
+            if _NormalForms(rewriting).of(node).top.is_zero:
+                return True
+        except _TooLarge:
+            continue
+    return False
 
 
 class _NormalForms:
     """Normal forms that share their generators."""
 
-    def __init__(self) -> None:
+    def __init__(self, rewriting: bool) -> None:
+        self._rewriting = rewriting
         self._known: dict[Expression, _Quotient] = {}
         self._logarithms: list[tuple[_Quotient, Expression]] = []
         self._opaque: list[tuple[op.Operation, _Quotient, Expression]] = []
         # Roots: generator u^(1/m) stands as a fractional power of an indeterminate for u.
-        self._roots: dict[Expression, Polynomial] = {}
+        self._roots: dict[Expression, _Quotient] = {}
         self._exponents: dict[Expression, Monomial] = {}
 
     def of(self, node: Expression) -> _Quotient:
@@ -71,19 +95,25 @@ class _NormalForms:
     def _rule(self, item: Expression) -> _Quotient:
         if item.operation is None:
             return _Quotient(
-                Polynomial.of(item) if item.value is None else Polynomial.constant(item.value), _ONE
+                Polynomial.of(item) if item.value is None else Polynomial.constant(item.value), {}
             )
         arguments = [self._known[argument] for argument in item.arguments]
         if item.operation is op.INTEGER_POWER:
             return self._integer_power(arguments[0], int(item.arguments[1].value))  # type: ignore[arg-type]
+        if item.operation in _REWRITTEN and not self._rewriting:
+            return self._opaque_function(item.operation, arguments[0])
         return _RULES[item.operation](self, *arguments)
 
     def add(self, u: _Quotient, v: _Quotient) -> _Quotient:
-        """Sum of two quotients."""
-        if u.bottom == v.bottom:
-            return _Quotient(u.top + v.top, u.bottom)
-        top = self._product(u.top, v.bottom) + self._product(v.top, u.bottom)
-        return _Quotient(top, self._product(u.bottom, v.bottom))
+        """Sum of two quotients over the least common product of their factors."""
+        common = dict(u.bottom)
+        for factor, power in v.bottom.items():
+            common[factor] = max(common.get(factor, 0), power)
+        tops = []
+        for quotient in (u, v):
+            missing = {f: power - quotient.bottom.get(f, 0) for f, power in common.items()}
+            tops.append(_times(quotient.top, _Quotient(_ONE, missing).denominator))
+        return self._settled(_Quotient(tops[0] + tops[1], common))
 
     def subtract(self, u: _Quotient, v: _Quotient) -> _Quotient:
         """Difference of two quotients."""
@@ -91,7 +121,10 @@ class _NormalForms:
 
     def multiply(self, u: _Quotient, v: _Quotient) -> _Quotient:
         """Product of two quotients."""
-        return _Quotient(self._product(u.top, v.top), self._product(u.bottom, v.bottom))
+        bottom = dict(u.bottom)
+        for factor, power in v.bottom.items():
+            bottom[factor] = bottom.get(factor, 0) + power
+        return self._settled(_Quotient(_times(u.top, v.top), bottom))
 
     def divide(self, u: _Quotient, v: _Quotient) -> _Quotient:
         """Quotient of two quotients."""
@@ -100,7 +133,7 @@ class _NormalForms:
     def _integer_power(self, u: _Quotient, power: int) -> _Quotient:
         if abs(power) > _LARGEST_POWER:
             raise _TooLarge
-        result = _Quotient(_ONE, _ONE)
+        result = _WHOLE
         for _ in range(abs(power)):
             result = self.multiply(result, u)
         return result if power >= 0 else self._inverse(result)
@@ -108,47 +141,63 @@ class _NormalForms:
     def _inverse(self, u: _Quotient) -> _Quotient:
         if u.top.is_zero:
             raise ZeroDivisionError("an expression that vanishes identically is a divisor")
-        if len(u.top.terms) == 1 and u.bottom == _ONE:
+        if len(u.top.terms) == 1:
             ((monomial, coefficient),) = u.top.terms.items()
             if all(item in self._exponents for item, _ in monomial):
                 powers = monomial_of((item, -power) for item, power in monomial)
-                return _Quotient(Polynomial({powers: 1 / coefficient}), _ONE)
-        return _Quotient(u.bottom, u.top)
+                top = Polynomial({powers: 1 / coefficient})
+                return _Quotient(_times(top, u.denominator), {})
+        leading = u.top.leading_coefficient()
+        return _Quotient(u.denominator.scaled(1 / leading), {u.top.scaled(1 / leading): 1})
 
-    def _product(self, first: Polynomial, second: Polynomial) -> Polynomial:
-        if len(first.terms) * len(second.terms) > _MOST_TERMS:
-            raise _TooLarge
-        return self._reduced(first * second)
+    def _settled(self, u: _Quotient) -> _Quotient:
+        """Carry whole powers out of roots, (u^(1/m))^m = u, in numerator and denominator."""
+        carried = self._carried(u.top)
+        if carried is not None:
+            return self._settled(
+                self.multiply(_Quotient(carried.top, u.bottom), _Quotient(_ONE, carried.bottom))
+            )
+        for factor, power in u.bottom.items():
+            carried = self._carried(factor)
+            if carried is not None:
+                rest = {f: p for f, p in u.bottom.items() if f != factor}
+                inverse = self._integer_power(self._inverse(carried), power)
+                return self.multiply(_Quotient(u.top, rest), inverse)
+        return u
 
-    def _reduced(self, value: Polynomial) -> Polynomial:
-        """Carry whole powers out of roots: (u^(1/m))^m = u."""
-        total = Polynomial({})
-        clean: dict[Monomial, Fraction] = {}
-        for monomial, coefficient in value.terms.items():
-            carried = _ONE
-            powers = []
+    def _carried(self, value: Polynomial) -> _Quotient | None:
+        """The polynomial with roots below the first power; None if they are already."""
+        wholes: dict[Expression, int] = {}
+        for monomial in value.terms:
             for item, power in monomial:
-                base = self._roots.get(item)
-                whole = 0 if base is None else power // 1
-                if whole:
-                    assert base is not None
-                    if whole > _LARGEST_POWER:
-                        raise _TooLarge
-                    carried = self._product(carried, base ** int(whole))
-                powers.append((item, power - whole))
-            rest = monomial_of(powers)
-            if carried == _ONE:
-                clean[rest] = clean.get(rest, Fraction(0)) + coefficient
-            else:
-                total = total + self._product(carried, Polynomial({rest: coefficient}))
-        return total + Polynomial(clean)
+                if item in self._roots and power >= 1:
+                    wholes[item] = max(wholes.get(item, 0), int(power))
+        if not wholes:
+            return None
+        if max(wholes.values()) > _LARGEST_POWER:
+            raise _TooLarge
+        total, common = Polynomial({}), _WHOLE
+        for item, most in wholes.items():
+            own = {factor: power * most for factor, power in self._roots[item].bottom.items()}
+            common = self.multiply(common, _Quotient(_ONE, own))
+        for monomial, coefficient in value.terms.items():
+            powers = dict(monomial)
+            term = Polynomial.constant(coefficient)
+            for item, most in wholes.items():
+                whole = int(powers.get(item, 0))
+                powers[item] = powers.get(item, 0) - whole
+                base = self._roots[item]
+                term = _times(term, _times(base.top**whole, base.denominator ** (most - whole)))
+            rest = Polynomial({monomial_of(powers.items()): Fraction(1)})
+            total = total + _times(term, rest)
+        return _Quotient(total, common.bottom)
 
     def exp(self, u: _Quotient) -> _Quotient:
         """Exponential, one factor for each monomial of the exponent."""
-        if u.bottom.number is None:
+        if u.bottom:
             return self._opaque_function(op.EXP, u)
-        result = _Quotient(_ONE, _ONE)
-        for monomial, coefficient in u.top.scaled(1 / u.bottom.number).terms.items():
+        result = _WHOLE
+        for monomial, coefficient in u.top.terms.items():
             result = self.multiply(result, self._exponential(monomial, coefficient))
         return result
 
@@ -160,7 +209,7 @@ class _NormalForms:
         argument = Polynomial({monomial: Fraction(1)}).to_expression()
         generator = apply(op.EXP, argument)
         self._exponents[generator] = monomial
-        return _Quotient(Polynomial.of(generator, coefficient), _ONE)
+        return _Quotient(Polynomial.of(generator, coefficient), {})
 
     def _argument_of_logarithm(self, item: Expression) -> _Quotient | None:
         for argument, generator in self._logarithms:
@@ -173,12 +222,10 @@ class _NormalForms:
             return self._inverse(self._real_power(base, -power))
         if power.denominator == 1:
             return self._integer_power(base, int(power))
-        if base.bottom.number is None:
-            return self._opaque_function(op.EXP, self._scaled_log(base, power))
-        argument = base.top.scaled(1 / base.bottom.number)
-        generator = apply(op.EXP, apply(op.LOG, argument.to_expression()))
-        self._roots.setdefault(generator, argument)
-        return _Quotient(self._reduced(Polynomial.of(generator, power)), _ONE)
+        argument = base.top.to_expression() / base.denominator.to_expression()
+        generator = apply(op.EXP, apply(op.LOG, argument))
+        self._roots.setdefault(generator, base)
+        return self._settled(_Quotient(Polynomial.of(generator, power), {}))
 
     def _scaled_log(self, base: _Quotient, power: Fraction) -> _Quotient:
         logarithm = self.log(base)
@@ -186,16 +233,15 @@ class _NormalForms:
 
     def log(self, u: _Quotient) -> _Quotient:
         """Logarithm: of numbers by their primes, otherwise a generator for each argument."""
-        a, b = u.top.leading_coefficient(), u.bottom.leading_coefficient()
-        factor = a / b if a else Fraction(1)
+        # Factors of the denominator have the leading coefficient 1.
+        factor = u.top.leading_coefficient()
         if factor <= 0:
             factor = Fraction(1)
         top, growth = self._without_exponentials(u.top.scaled(1 / factor))
-        bottom, decay = self._without_exponentials(u.bottom)
-        total = self._log_of_number(factor) + growth - decay
-        if top == bottom:
-            return _Quotient(total, _ONE)
-        return _Quotient(total + self._log_generator(_Quotient(top, bottom)), _ONE)
+        total = self._log_of_number(factor) + growth
+        if top != _ONE or u.bottom:
+            total = total + self._log_generator(_Quotient(top, u.bottom))
+        return _Quotient(total, {})
 
     def _without_exponentials(self, value: Polynomial) -> tuple[Polynomial, Polynomial]:
         """Divide by the exponentials common to all terms; return the rest and their exponent."""
@@ -216,7 +262,7 @@ class _NormalForms:
                 factors = [(int(p), int(k)) for p, k in fmpz(part).factor()]
             for prime, power in factors:
                 if prime > 1:
-                    prime_quotient = _Quotient(Polynomial.constant(prime), _ONE)
+                    prime_quotient = _Quotient(Polynomial.constant(prime), {})
                     total = total + self._log_generator(prime_quotient).scaled(
                         Fraction(sign * power)
                     )
@@ -224,11 +270,11 @@ class _NormalForms:
 
     def _log_generator(self, u: _Quotient) -> Polynomial:
         for known, generator in self._logarithms:
-            if self._product(u.top, known.bottom) == self._product(known.top, u.bottom):
+            if u.same_as(known):
                 return Polynomial.of(generator)
-            if self._product(u.top, known.top) == self._product(known.bottom, u.bottom):
+            if _times(u.top, known.top) == _times(u.denominator, known.denominator):
                 return Polynomial.of(generator).scaled(Fraction(-1))
-        generator = apply(op.LOG, u.top.to_expression() / u.bottom.to_expression())
+        generator = apply(op.LOG, u.top.to_expression() / u.denominator.to_expression())
         self._logarithms.append((u, generator))
         return Polynomial.of(generator)
 
@@ -244,13 +290,11 @@ class _NormalForms:
 
     def _opaque_function(self, operation: op.Operation, u: _Quotient) -> _Quotient:
         for known_operation, known, generator in self._opaque:
-            if known_operation is operation and (
-                self._product(u.top, known.bottom) == self._product(known.top, u.bottom)
-            ):
-                return _Quotient(Polynomial.of(generator), _ONE)
-        generator = apply(operation, u.top.to_expression() / u.bottom.to_expression())
+            if known_operation is operation and u.same_as(known):
+                return _Quotient(Polynomial.of(generator), {})
+        generator = apply(operation, u.top.to_expression() / u.denominator.to_expression())
         self._opaque.append((operation, u, generator))
-        return _Quotient(Polynomial.of(generator), _ONE)
+        return _Quotient(Polynomial.of(generator), {})
 
     def atan(self, u: _Quotient) -> _Quotient:
         """Inverse tangent, a generator for each argument."""
@@ -261,19 +305,20 @@ class _NormalForms:
     def sigmoid(self, u: _Quotient) -> _Quotient:
         """1 / (1 + exp(-u))."""
         growth = self.exp(u)
-        return self.divide(growth, self.add(growth, _Quotient(_ONE, _ONE)))
+        return self.divide(growth, self.add(growth, _WHOLE))
 
     def tanh(self, u: _Quotient) -> _Quotient:
         """(exp(2u) - 1) / (exp(2u) + 1)."""
         square = self.exp(_Quotient(u.top.scaled(Fraction(2)), u.bottom))
-        one = _Quotient(_ONE, _ONE)
+        one = _WHOLE
         return self.divide(self.subtract(square, one), self.add(square, one))
 
     def softplus(self, u: _Quotient) -> _Quotient:
         """log(1 + exp(u))."""
-        return self.log(self.add(self.exp(u), _Quotient(_ONE, _ONE)))
+        return self.log(self.add(self.exp(u), _WHOLE))
 
 
+_REWRITTEN = (op.TANH, op.SIGMOID, op.SOFTPLUS)
 _RULES: dict[op.Operation, Callable[..., _Quotient]] = {
     op.ADD: _NormalForms.add,
     op.SUBTRACT: _NormalForms.subtract,
@@ -288,3 +333,9 @@ _RULES: dict[op.Operation, Callable[..., _Quotient]] = {
     op.SIGMOID: _NormalForms.sigmoid,
     op.SOFTPLUS: _NormalForms.softplus,
 }
+
+
+def _times(first: Polynomial, second: Polynomial) -> Polynomial:
+    if len(first.terms) * len(second.terms) > _MOST_TERMS:
+        raise _TooLarge
+    return first * second

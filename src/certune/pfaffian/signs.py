@@ -103,7 +103,8 @@ def _joined(cells: list[Cell]) -> list[Cell]:
     joined: list[Cell] = []
     for cell in cells:
         if joined and joined[-1].sign == cell.sign:
-            joined[-1] = Cell(joined[-1].low, cell.high, cell.sign)
+            root = cell.root if joined[-1].root == cell.root else None
+            joined[-1] = Cell(joined[-1].low, cell.high, cell.sign, root)
         elif joined and joined[-1].sign is not None and cell.sign is not None:
             # Signs meet in a point only if both are claimed there, which cannot be.
             raise AssertionError(f"two signs at {cell.low!r}")
@@ -166,7 +167,7 @@ class Line:
                 sign = ball_sign(centre + slope * reach)
             if sign in (-1, 1):
                 yield Cell(first, last, sign)
-            elif used == 1 and self._vanishes(node, middle):
+            elif used == 1 and self._vanishes(node, first + _CUT * (last - first)):
                 yield Cell(first, last, 0)
             elif ball_sign(slope) in (-1, 1):
                 yield from self._monotone(node, first, last)
@@ -182,18 +183,18 @@ class Line:
         """Is the function defined at none of some points? Then splitting helps no further."""
         return not any(self._at(node, t).value.is_finite() for t in points)
 
-    def _vanishes(self, node: Expression, middle: float) -> bool:
-        return self._sign_at(node, middle) is None and is_zero(node)
+    def _vanishes(self, node: Expression, t: float) -> bool:
+        return self._sign_at(node, t) is None and is_zero(node)
 
     def _monotone(self, node: Expression, low: float, high: float) -> Iterator[Cell]:
         """Cells of a function with at most one root, which is simple."""
-        first, left = self._near_end(node, low, high)
-        last, right = self._near_end(node, high, low)
+        first, left, low_root = self._near_end(node, low, high)
+        last, right, high_root = self._near_end(node, high, low)
         if left is None or right is None or first >= last:
             yield Cell(low, high, None)
             return
         if first > low:
-            yield Cell(low, first, None)
+            yield Cell(low, first, None, low_root)
         if left == right:
             yield Cell(first, last, left)
         else:
@@ -202,22 +203,29 @@ class Line:
             yield Cell(before, after, None, root)
             yield Cell(after, last, right)
         if last < high:
-            yield Cell(last, high, None)
+            yield Cell(last, high, None, high_root)
 
-    def _near_end(self, node: Expression, end: float, other: float) -> tuple[float, int | None]:
-        """The point nearest to an end at which the sign is certain, and that sign."""
+    def _near_end(
+        self, node: Expression, end: float, other: float
+    ) -> tuple[float, int | None, float | None]:
+        """The point nearest to an end with a certain sign, the sign, and the end if a root."""
         sign = self._sign_at(node, end)
         if sign in (-1, 1):
-            return end, sign
+            return end, sign, None
         towards = math.copysign(1.0, other - end)
         step = 2.0**-52 * max(abs(end), 2.0**-20)
         while step < abs(other - end):
             t = end + towards * step
             sign = self._sign_at(node, t)
             if sign in (-1, 1):
-                return t, sign
+                if self._is_root(node, end):
+                    return math.nextafter(end, other), sign, end
+                return t, sign, None
             step *= 4.0
-        return end, None
+        return end, None, None
+
+    def _is_root(self, node: Expression, t: float) -> bool:
+        return is_simple(t) and is_zero(node.substitute({self.name: Fraction(t)}))
 
     def _bracket(
         self, node: Expression, low: float, high: float, left: int
@@ -257,7 +265,6 @@ class Line:
     ) -> tuple[float, float, float | None]:
         """Narrow a bracket to the neighbours of a simple fraction that is the root itself."""
         t = simplest(before, after)
-        if before < t < after and is_simple(t):
-            if is_zero(node.substitute({self.name: Fraction(t)})):
-                return math.nextafter(t, -math.inf), math.nextafter(t, math.inf), t
+        if before < t < after and self._is_root(node, t):
+            return math.nextafter(t, -math.inf), math.nextafter(t, math.inf), t
         return before, after, None

@@ -251,7 +251,7 @@ class _Sweeper:
                     break
                 continue
             if self._pieces:
-                self._gaps.append(self._between(last, current, self._pieces[-1].stop, t))
+                self._add_gap(self._pieces[-1].stop, t, self._one_change(last, current, t))
             stop = min(current.stop, self._high)
             self._pieces.append(Piece(t, stop, current.value))
             if len(self._pieces) > self._limit:
@@ -266,7 +266,6 @@ class _Sweeper:
             if t >= self._high:
                 self._end_in_gap()
                 break
-        self._single_out_simple_points()
         return Sweep(tuple(self._pieces), tuple(self._gaps), self._predicates.count)
 
     def _pass(self, t: float) -> _Pass:
@@ -280,22 +279,37 @@ class _Sweeper:
 
     def _end_in_gap(self) -> None:
         if self._pieces[-1].stop < self._high:
-            self._gaps.append(self._outcomes(self._pieces[-1].stop, self._high))
+            self._add_gap(self._pieces[-1].stop, self._high, None)
             self._pieces.append(self._point(self._high))
 
-    def _between(
-        self, last: _Pass | None, current: _Pass, low: float, high: float
+    def _add_gap(self, low: float, high: float, values: tuple[Expression, ...] | None) -> None:
+        """Add a gap with the values that are possible in it, if they are known already.
+
+        At a simple number in the gap, where ties tend to be exact, the program is run.
+        """
+        t = simplest(low, high)
+        settled = values is not None and len(values) == 1
+        if not settled and low < t < high and is_simple(t):
+            self._gaps += [self._outcomes(low, t), self._outcomes(t, high)]
+            self._pieces.append(self._point(t))
+        else:
+            self._gaps.append(self._outcomes(low, high) if values is None else values)
+
+    def _one_change(
+        self, last: _Pass | None, current: _Pass, high: float
     ) -> tuple[Expression, ...] | None:
-        """Values in a gap; mostly one predicate changes there, and no more runs are needed."""
+        """Values in a gap if just one predicate changes there, which is the rule; else None."""
+        if last is None:
+            return None
+        low = last.stop
         if (
-            last is not None
-            and last.stopping is current.starting
+            last.stopping is current.starting
             and last.next_stop >= high
             and current.next_start <= low
             and _ties_go_one_way(last, current, low, high)
         ):
-            return last.value, current.value
-        return self._outcomes(low, high)
+            return tuple(dict.fromkeys((last.value, current.value)))
+        return None
 
     def _outcomes(self, low: float, high: float) -> tuple[Expression, ...] | None:
         values: dict[Expression, None] = {}
@@ -313,21 +327,6 @@ class _Sweeper:
             pending += [oracle.path[:i] + [False] for i in range(start, oracle.n_open)]
         return tuple(values)
 
-    def _single_out_simple_points(self) -> None:
-        """Run the program at simple numbers inside gaps, where ties tend to be exact."""
-        pieces, gaps = [self._pieces[0]], []
-        for gap, piece in zip(self._gaps, self._pieces[1:], strict=True):
-            low, high = pieces[-1].stop, piece.start
-            t = simplest(low, high)
-            settled = gap is not None and len(gap) == 1
-            if not settled and low < t < high and is_simple(t):
-                gaps += [self._outcomes(low, t), self._outcomes(t, high)]
-                pieces.append(self._point(t))
-            else:
-                gaps.append(gap)
-            pieces.append(piece)
-        self._pieces, self._gaps = pieces, gaps
-
 
 def _ties_go_one_way(last: _Pass, current: _Pass, low: float, high: float) -> bool:
     """Does a tie of the changing predicate always go with the left, or always with the right?"""
@@ -335,6 +334,9 @@ def _ties_go_one_way(last: _Pass, current: _Pass, low: float, high: float) -> bo
     assert signs is not None
     left = signs.cells[signs.right_of(low) - 1].sign
     right = signs.cells[signs.right_of(high)].sign
+    if left == right:
+        # Inside the bracket the sign may differ from both ends.
+        return False
     relations = [
         decision.relation
         for decision in last.decisions + current.decisions

@@ -7,7 +7,7 @@ on a chain with one function for each distance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,17 +46,22 @@ class NeighborInstance:
             matrix = np.asarray(self.distances, dtype=np.float64)
         except (TypeError, ValueError):
             matrix = np.empty(0)
-        labels, truth = np.asarray(self.labels), np.asarray(self.truth)
-        if matrix.shape != (truth.size, labels.size) or not matrix.size:
+        labels, truth = _plain(self.labels), _plain(self.truth)
+        if matrix.shape != (len(truth), len(labels)) or not matrix.size:
             raise InputError(
                 "distances must have one row for each query and one column for each label, got "
-                f"the shape {matrix.shape} for {truth.size} queries and {labels.size} labels"
+                f"the shape {matrix.shape} for {len(truth)} queries and {len(labels)} labels"
             )
         if not (np.isfinite(matrix) & (matrix >= 0)).all():
             raise InputError("distances must be finite and not negative")
         object.__setattr__(self, "distances", tuple(map(tuple, matrix.tolist())))
-        object.__setattr__(self, "labels", tuple(labels.tolist()))
-        object.__setattr__(self, "truth", tuple(truth.tolist()))
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "truth", truth)
+
+
+def _plain(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Labels without numpy's scalar types."""
+    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
 
 
 @dataclass(frozen=True)
