@@ -64,22 +64,20 @@ right.pcolormesh(
     x, y, form, cmap=matplotlib.colors.ListedColormap(COLOURS), shading="nearest", rasterized=True
 )
 for g, place, name in [
-    (g1, (3.55, 9.4), r"$\frac{1}{2}a_1^2 = a_2$"),
-    (g2, (7.9, 8.4), "circle"),
+    (g1, (4.1, 9.4), r"$\frac{1}{2}a_1^2 = a_2$"),
+    (g2, (8.45, 7.6), "circle"),
     (g3, (8.1, 1.35), r"$a_1 = e^{a_2}$"),
 ]:
     right.contour(x, y, g, levels=[0.0], colors="black", linewidths=1.3)
     right.annotate(name, place, ha="right" if g is g1 else "left")
-labels = [
-    r"$e^{-0.2(a_1^2+a_2^2)}$",
-    r"$\log a_2+2$",
-    r"$\sqrt{a_1^2+a_2^2+\cdots}$",
-    "$a_1+a_2/2$",
-]
-for (px, py), k in zip(
-    [(1.3, 6.6), (5.35, 1.28), (5.3, 4.6), (2.6, 5.4)], [0, 1, 2, 3], strict=True
-):
-    right.annotate(labels[k], (px, py), ha="center", va="center", fontsize=9)
+for place, label in [
+    ((7.8, 9.45), r"$e^{-0.2(a_1^2+a_2^2)}$"),
+    ((5.35, 1.28), r"$\log a_2+2$"),
+    ((5.6, 4.8), r"$\sqrt{a_1^2+a_2^2+e^{0.1\sqrt{a_1}}}$"),
+    ((2.25, 5.6), "$a_1+a_2/2$"),
+]:
+    right.annotate(label, place, ha="center", va="center", fontsize=9)
+right.set_aspect("equal")
 right.set_xlabel("$a_1$")
 right.set_ylabel("$a_2$")
 right.set_title(f"{regions.n_regions} regions, {len(trace.forms)} forms")

@@ -21,7 +21,7 @@ from certune.pfaffian import (
     sqrt,
     tanh,
 )
-from certune.pfaffian.expressions import postorder
+from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import OPERATIONS
 
 a = parameter("a")

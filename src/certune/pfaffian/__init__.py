@@ -17,7 +17,7 @@ from certune.pfaffian.expressions import (
     parameter,
     parameters,
 )
-from certune.pfaffian.functions import atan, exp, log, sigmoid, softplus, sqrt, tanh
+from certune.pfaffian.functions import atan, exp, log, power, sigmoid, softplus, sqrt, tanh
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.polynomials import Polynomial
 from certune.pfaffian.programs import argsort, program
@@ -45,6 +45,7 @@ __all__ = [
     "log",
     "parameter",
     "parameters",
+    "power",
     "program",
     "sigmoid",
     "softplus",

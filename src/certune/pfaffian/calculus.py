@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from certune.errors import ParameterError
-from certune.pfaffian.expressions import Expression, apply, as_expression, constant, postorder
+from certune.pfaffian.expressions import Expression, apply, as_expression, constant
+from certune.pfaffian.graph import postorder
 
 
 def derivative(node: Expression, name: str) -> Expression:

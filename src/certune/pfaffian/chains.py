@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from certune.errors import InputError, UndecidedError
 from certune.pfaffian.evaluation import ball_sign
-from certune.pfaffian.expressions import Expression, as_expression, parameter, postorder
+from certune.pfaffian.expressions import Expression, as_expression, parameter
+from certune.pfaffian.graph import postorder
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.operations import ADD, INTEGER_POWER, MULTIPLY, SUBTRACT
 from certune.pfaffian.polynomials import Polynomial

@@ -19,7 +19,8 @@ from fractions import Fraction
 
 from certune.errors import InputError
 from certune.pfaffian.chains import Chain, ChainFunction, Complexity
-from certune.pfaffian.expressions import Expression, as_expression, constant, postorder
+from certune.pfaffian.expressions import Expression, as_expression, constant
+from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import EXP, LOG
 from certune.pfaffian.polynomials import Polynomial
 from certune.pfaffian.reduction import UnitProduct, reduced, without_inverted_powers

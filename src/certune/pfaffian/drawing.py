@@ -6,9 +6,9 @@ from typing import Any
 
 from certune.pfaffian.tree import Tree
 
-_LEAF_WIDTH = 1.6
+_LEAF_WIDTH = 2.3
 _LEVEL_HEIGHT = 1.1
-_LONGEST_LABEL = 28
+_LONGEST_LABEL = 40
 
 
 def draw_tree(tree: Tree, path: Any = None) -> Any:

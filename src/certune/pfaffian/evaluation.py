@@ -15,7 +15,8 @@ import flint
 from flint import arb, fmpq
 
 from certune.errors import InputError, ParameterError
-from certune.pfaffian.expressions import Expression, Point, postorder
+from certune.pfaffian.expressions import Expression, Point
+from certune.pfaffian.graph import postorder
 
 PRECISION = 64
 _LAST_PRECISION = 1 << 13

@@ -11,26 +11,16 @@ truth value is the conditional statement of ``def:paffian-gj-algorithm``.
 
 from __future__ import annotations
 
-import hashlib
-import math
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 from weakref import WeakValueDictionary
 
 from certune.errors import InputError, ParameterError
 from certune.pfaffian.decisions import Comparison, Relation
-from certune.pfaffian.operations import (
-    ADD,
-    DIVIDE,
-    INTEGER_POWER,
-    MULTIPLY,
-    POWER,
-    SQRT,
-    SUBTRACT,
-    Operation,
-)
+from certune.pfaffian.operations import ADD, DIVIDE, MULTIPLY, POWER, SUBTRACT, Operation
+from certune.pfaffian.simplification import RULES
 
 _NODES: WeakValueDictionary[Any, Expression] = WeakValueDictionary()
 
@@ -72,8 +62,8 @@ class Expression:
 
     __slots__ = (
         "__weakref__",
-        "_key",
         "arguments",
+        "key",
         "memory",
         "name",
         "operation",
@@ -90,7 +80,7 @@ class Expression:
     value: Fraction | None
     parameters: tuple[str, ...]
     memory: Any
-    _key: tuple[int, str] | None
+    key: tuple[int, str] | None
 
     def __new__(cls) -> Expression:
         """Refuse: expressions are built, see the class."""
@@ -137,7 +127,7 @@ class Expression:
         return _binary(POWER, other, self)
 
     def __neg__(self) -> Expression:
-        return _multiply(constant(-1), self)
+        return apply(MULTIPLY, -1, self)
 
     def __pos__(self) -> Expression:
         return self
@@ -278,7 +268,7 @@ def _make(
 ) -> Expression:
     node: Expression = object.__new__(Expression)
     node.operation, node.arguments, node.parameters = operation, arguments, parameters
-    node.name = node.value = node.memory = node._key = None
+    node.name = node.value = node.memory = node.key = None
     _NODES[key] = node
     return node
 
@@ -372,8 +362,7 @@ def _binary(operation: Operation, first: Any, second: Any) -> Expression:
         if not _is_number(second):
             return NotImplemented  # type: ignore[no-any-return]
         second = constant(second)
-    result: Expression = _SIMPLIFIED[operation](first, second)
-    return result
+    return _applied(operation, (first, second))
 
 
 def _compare(first: Expression, relation: Relation, second: Any) -> Comparison:
@@ -394,143 +383,18 @@ def apply(operation: Operation, *arguments: Any) -> Expression:
     *arguments : Expression or number
         Its arguments.
     """
-    nodes = tuple(as_expression(argument) for argument in arguments)
-    simplified = _SIMPLIFIED.get(operation)
-    result: Expression = _node(operation, nodes) if simplified is None else simplified(*nodes)
-    return result
+    return _applied(operation, tuple(as_expression(argument) for argument in arguments))
 
 
-def _add(u: Expression, v: Expression) -> Expression:
-    if u.value is not None:
-        if v.value is not None:
-            return constant(u.value + v.value)
-        if u.value == 0:
-            return v
-    elif v.value == 0:
-        return u
-    return _node(ADD, (u, v))
-
-
-def _subtract(u: Expression, v: Expression) -> Expression:
-    if u is v:
-        return constant(0)
-    if v.value is not None:
-        if u.value is not None:
-            return constant(u.value - v.value)
-        if v.value == 0:
-            return u
-    elif u.value == 0:
-        return _multiply(constant(-1), v)
-    return _node(SUBTRACT, (u, v))
-
-
-def _multiply(u: Expression, v: Expression) -> Expression:
-    if v.value is not None:
-        if u.value is not None:
-            return constant(u.value * v.value)
-        u, v = v, u
-    if u.value == 0:
-        return u
-    if u.value == 1:
-        return v
-    if u.value is not None and v.operation is MULTIPLY and v.arguments[0].value is not None:
-        return _multiply(constant(u.value * v.arguments[0].value), v.arguments[1])
-    return _node(MULTIPLY, (u, v))
-
-
-def _divide(u: Expression, v: Expression) -> Expression:
-    if v.value is not None:
-        if v.value == 0:
-            raise ZeroDivisionError(f"the expression {u} is divided by 0")
-        return _multiply(constant(1 / v.value), u)
-    return u if u.value == 0 else _node(DIVIDE, (u, v))
-
-
-def _power(base: Expression, exponent: Expression) -> Expression:
-    power = exponent.value
-    if power is not None:
-        if power.denominator == 1:
-            return _integer_power(base, exponent)
-        if power == Fraction(1, 2):
-            return _sqrt(base)
-    if base.value is not None:
-        if base.value <= 0:
-            raise InputError(
-                f"the power {base}**({exponent}) needs a base > 0 or an integer exponent"
-            )
-        if base.value == 1:
-            return base
-    return _node(POWER, (base, exponent))
-
-
-def _integer_power(base: Expression, exponent: Expression) -> Expression:
-    assert exponent.value is not None
-    power = int(exponent.value)
-    if power == 0:
-        return constant(1)
-    if power == 1:
-        return base
-    if base.value is not None:
-        if base.value == 0 and power < 0:
-            raise ZeroDivisionError(f"0 has no power with the exponent {power}")
-        return constant(base.value**power)
-    return _node(INTEGER_POWER, (base, exponent))
-
-
-def _sqrt(base: Expression) -> Expression:
-    if base.value is not None:
-        if base.value < 0:
-            raise InputError(f"the square root of {base} is not real")
-        top, bottom = (math.isqrt(part) for part in base.value.as_integer_ratio())
-        if Fraction(top, bottom) ** 2 == base.value:
-            return constant(Fraction(top, bottom))
-    return _node(SQRT, (base,))
-
-
-_SIMPLIFIED: dict[Operation, Any] = {
-    ADD: _add,
-    SUBTRACT: _subtract,
-    MULTIPLY: _multiply,
-    DIVIDE: _divide,
-    POWER: _power,
-    INTEGER_POWER: _integer_power,
-    SQRT: _sqrt,
-}
-
-
-def postorder(roots: Iterator[Expression] | list[Expression]) -> list[Expression]:
-    """Return all subexpressions, arguments before what they are used in, each once. O(size)."""
-    order: list[Expression] = []
-    done: set[Expression] = set()
-    stack = [(root, False) for root in reversed(list(roots))]
-    while stack:
-        node, ready = stack.pop()
-        if ready:
-            order.append(node)
-        elif node not in done:
-            done.add(node)
-            stack.append((node, True))
-            stack.extend((argument, False) for argument in reversed(node.arguments))
-    return order
-
-
-def structural_key(node: Expression) -> tuple[int, str]:
-    """Return a key that orders expressions the same way in every process.
-
-    Parameters come first, by name, then constants and functions by a hash of their structure.
-    """
-    if node._key is None:
-        for item in postorder([node]):
-            if item._key is None:
-                item._key = _key(item)
-    assert node._key is not None
-    return node._key
-
-
-def _key(item: Expression) -> tuple[int, str]:
-    if item.name is not None:
-        return 0, item.name
-    content = [str(item.value) if item.operation is None else item.operation.name]
-    content += [repr(argument._key) for argument in item.arguments]
-    digest = hashlib.blake2b("|".join(content).encode(), digest_size=16).hexdigest()
-    return (1 if item.parameters else 2), digest
+def _applied(operation: Operation, arguments: tuple[Expression, ...]) -> Expression:
+    rule = RULES.get(operation)
+    if rule is None:
+        return _node(operation, arguments)
+    outcome = rule(*arguments)
+    if outcome is None:
+        return _node(operation, arguments)
+    if isinstance(outcome, Expression):
+        return outcome
+    if isinstance(outcome, Fraction):
+        return constant(outcome)
+    return apply(*outcome)

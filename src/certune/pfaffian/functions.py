@@ -18,6 +18,15 @@ def log(u: Any) -> Expression:
     return apply(op.LOG, u)
 
 
+def power(base: Any, exponent: Any) -> Expression:
+    """Return base**exponent of expressions or numbers, the base exactly as given.
+
+    ``base ** exponent`` means the same, except that Python 3.11 rounds a base of type Fraction to
+    a float before the expression sees it.
+    """
+    return apply(op.POWER, base, exponent)
+
+
 def sqrt(u: Any) -> Expression:
     """Return the square root of an expression or number >= 0."""
     return apply(op.SQRT, u)

@@ -20,7 +20,8 @@ from typing import NamedTuple
 from flint import fmpz
 
 from certune.pfaffian import operations as op
-from certune.pfaffian.expressions import Expression, apply, postorder
+from certune.pfaffian.expressions import Expression, apply
+from certune.pfaffian.graph import postorder
 from certune.pfaffian.polynomials import Monomial, Polynomial, monomial_of
 
 _MOST_TERMS = 3000

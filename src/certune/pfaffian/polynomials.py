@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from certune.pfaffian.expressions import Expression, as_expression, constant, structural_key
+from certune.pfaffian.expressions import Expression, as_expression, constant
+from certune.pfaffian.graph import structural_key
 
 Monomial: TypeAlias = "tuple[tuple[Expression, int | Fraction], ...]"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from certune.pfaffian.expressions import Expression, postorder
+from certune.pfaffian.expressions import Expression
+from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import (
     ADD,
     ATOM_PRECEDENCE,

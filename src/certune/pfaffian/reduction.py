@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from certune.pfaffian.expressions import Expression, apply, postorder
+from certune.pfaffian.expressions import Expression, apply
+from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import DIVIDE, EXP, INTEGER_POWER, MULTIPLY, POWER, SQRT
 from certune.pfaffian.polynomials import Monomial, Polynomial, graded, monomial_of
 

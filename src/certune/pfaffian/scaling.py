@@ -10,7 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from certune.pfaffian import operations as op
-from certune.pfaffian.expressions import Expression, apply, constant, postorder
+from certune.pfaffian.expressions import Expression, apply, constant
+from certune.pfaffian.graph import postorder
 
 _POSITIVE = (op.EXP, op.POWER, op.SIGMOID, op.SOFTPLUS)
 _KEEPS_POSITIVE = (op.ADD, op.MULTIPLY, op.DIVIDE, op.INTEGER_POWER)

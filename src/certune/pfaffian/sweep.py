@@ -112,43 +112,28 @@ class _Decision(NamedTuple):
     relation: Relation
 
 
-class _Orders:
-    """The orders that the sorts of a program have found, for its next run to start from."""
-
-    def __init__(self) -> None:
-        self.previous: list[list[int]] = []
-        self.current: list[list[int]] = []
-
-    def start(self) -> None:
-        """Begin a new run."""
-        if self.current:
-            self.previous = self.current
-        self.current = []
-
-
 class _Guided(Oracle):
-    """An oracle that lets sorts start from the order of the last run."""
+    """An oracle that lets the sorts of a program start from the orders of an earlier run."""
 
-    def __init__(self, orders: _Orders) -> None:
-        orders.start()
-        self._orders = orders
+    def __init__(self, hints: list[list[int]]) -> None:
+        self._hints = hints
+        self.orders: list[list[int]] = []
 
     def suggested_order(self, length: int) -> list[int] | None:
-        position = len(self._orders.current)
-        if position < len(self._orders.previous):
-            order = self._orders.previous[position]
-            return order if len(order) == length else None
+        position = len(self.orders)
+        if position < len(self._hints) and len(self._hints[position]) == length:
+            return self._hints[position]
         return None
 
     def note_order(self, order: list[int]) -> None:
-        self._orders.current.append(order)
+        self.orders.append(order)
 
 
 class _Pass(_Guided):
     """Decides for the points just right of `t`, and keeps how far the decisions hold."""
 
-    def __init__(self, orders: _Orders, predicates: _Predicates, t: float) -> None:
-        super().__init__(orders)
+    def __init__(self, hints: list[list[int]], predicates: _Predicates, t: float) -> None:
+        super().__init__(hints)
         self._predicates = predicates
         self._t = t
         self.value = constant(0)
@@ -194,12 +179,12 @@ class _Outcomes(_Guided):
 
     def __init__(
         self,
-        orders: _Orders,
+        hints: list[list[int]],
         predicates: _Predicates,
         between: tuple[float, float],
         prefix: list[bool],
     ) -> None:
-        super().__init__(orders)
+        super().__init__(hints)
         self._predicates = predicates
         self._between = between
         self.path = prefix
@@ -233,7 +218,7 @@ class _Sweeper:
         self._coordinate = parameter(name)
         self._low, self._high, self._limit = low, high, limit
         self._predicates = _Predicates(name, low, high)
-        self._orders = _Orders()
+        self._hints: list[list[int]] = []
         self._pieces: list[Piece] = []
         self._gaps: list[tuple[Expression, ...] | None] = []
 
@@ -269,9 +254,10 @@ class _Sweeper:
         return Sweep(tuple(self._pieces), tuple(self._gaps), self._predicates.count)
 
     def _pass(self, t: float) -> _Pass:
-        oracle = _Pass(self._orders, self._predicates, t)
+        oracle = _Pass(self._hints, self._predicates, t)
         with deciding(oracle):
             oracle.value = checked_output(self._run(self._coordinate))
+        self._hints = oracle.orders
         return oracle
 
     def _point(self, t: float) -> Piece:
@@ -312,6 +298,7 @@ class _Sweeper:
         return None
 
     def _outcomes(self, low: float, high: float) -> tuple[Expression, ...] | None:
+        # All runs start from the same hints, so that a prefix means the same comparisons.
         values: dict[Expression, None] = {}
         pending: list[list[bool]] = [[]]
         n_runs = 0
@@ -321,7 +308,7 @@ class _Sweeper:
                 return None
             prefix = pending.pop()
             start = len(prefix)
-            oracle = _Outcomes(self._orders, self._predicates, (low, high), prefix)
+            oracle = _Outcomes(self._hints, self._predicates, (low, high), prefix)
             with deciding(oracle):
                 values[checked_output(self._run(self._coordinate))] = None
             pending += [oracle.path[:i] + [False] for i in range(start, oracle.n_open)]

@@ -7,20 +7,23 @@ problems, and is a classical example of data-driven algorithm design.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
+from certune.pfaffian.expressions import Expression, constant
 from certune.pfaffian.programs import argsort
 from certune.space import Real
 
 Number = int | float | Fraction
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class KnapsackInstance:
     """A knapsack problem.
 
@@ -39,17 +42,35 @@ class KnapsackInstance:
     capacity: Fraction
     name: str | None = None
 
-    def __post_init__(self) -> None:
-        for field in ("values", "sizes"):
-            object.__setattr__(self, field, tuple(map(_exact, getattr(self, field))))
-        object.__setattr__(self, "capacity", _exact(self.capacity))
+    def __init__(
+        self,
+        values: Iterable[Number],
+        sizes: Iterable[Number],
+        capacity: Number,
+        name: str | None = None,
+    ) -> None:
+        exact = tuple(map(_exact, values)), tuple(map(_exact, sizes)), _exact(capacity), name
+        for field, content in zip(("values", "sizes", "capacity", "name"), exact, strict=True):
+            object.__setattr__(self, field, content)
         if not self.values or len(self.values) != len(self.sizes):
             raise InputError(
                 "a knapsack problem needs as many values as sizes, at least one, got "
                 f"{len(self.values)} and {len(self.sizes)}"
             )
 
-    @property
+    @cached_property
+    def scaled(self) -> tuple[list[int], int]:
+        """Sizes and capacity as integers over a common denominator."""
+        scale = math.lcm(*(size.denominator for size in (*self.sizes, self.capacity)))
+        return [int(size * scale) for size in self.sizes], int(self.capacity * scale)
+
+    @cached_property
+    def exact_items(self) -> list[tuple[Expression, Expression]]:
+        """Value and size of each item as expressions, made once for many runs."""
+        items = zip(self.values, self.sizes, strict=True)
+        return [(constant(value), constant(size)) for value, size in items]
+
+    @cached_property
     def bound(self) -> Fraction:
         """Dantzig's bound of the packed value: items by density, the last one in part."""
         total, room = Fraction(0), self.capacity
@@ -74,12 +95,14 @@ def _exact(number: Any) -> Fraction:
 def pack(instance: KnapsackInstance, parameters: Mapping[str, Any]) -> list[int]:
     """Return the items of the greedy packing in the order in which they are packed."""
     rho = parameters["rho"]
-    scores = [v / s**rho for v, s in zip(instance.values, instance.sizes, strict=True)]
-    packed, room = [], instance.capacity
-    for item in argsort(scores, descending=True):
-        if instance.sizes[item] <= room:
+    scores = [value / size**rho for value, size in instance.exact_items]
+    order = argsort(scores, descending=True)
+    sizes, room = instance.scaled
+    packed = []
+    for item in order:
+        if sizes[item] <= room:
             packed.append(item)
-            room -= instance.sizes[item]
+            room -= sizes[item]
     return packed
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from certune.errors import InputError, ParameterError
 from certune.families.programs.family import ProgramFamily
@@ -20,7 +21,7 @@ from certune.pfaffian.functions import exp
 from certune.space import Real
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class NeighborInstance:
     """Points to classify, by their distances to labelled points.
 
@@ -41,22 +42,29 @@ class NeighborInstance:
     truth: tuple[Any, ...]
     name: str | None = None
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        distances: ArrayLike,
+        labels: Iterable[Any],
+        truth: Iterable[Any],
+        name: str | None = None,
+    ) -> None:
         try:
-            matrix = np.asarray(self.distances, dtype=np.float64)
+            matrix = np.asarray(distances, dtype=np.float64)
         except (TypeError, ValueError):
             matrix = np.empty(0)
-        labels, truth = _plain(self.labels), _plain(self.truth)
-        if matrix.shape != (len(truth), len(labels)) or not matrix.size:
+        known, right = _plain(labels), _plain(truth)
+        if matrix.shape != (len(right), len(known)) or not matrix.size:
             raise InputError(
                 "distances must have one row for each query and one column for each label, got "
-                f"the shape {matrix.shape} for {len(truth)} queries and {len(labels)} labels"
+                f"the shape {matrix.shape} for {len(right)} queries and {len(known)} labels"
             )
         if not (np.isfinite(matrix) & (matrix >= 0)).all():
             raise InputError("distances must be finite and not negative")
         object.__setattr__(self, "distances", tuple(map(tuple, matrix.tolist())))
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "truth", truth)
+        object.__setattr__(self, "labels", known)
+        object.__setattr__(self, "truth", right)
+        object.__setattr__(self, "name", name)
 
 
 def _plain(labels: Iterable[Any]) -> tuple[Any, ...]:
