@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from certune.errors import CertuneError
+from certune.errors import CertuneError, InputError
 from certune.pfaffian import constant, exp, log, parameter, program, sqrt
 from certune.pfaffian.signs import Line
 from certune.pfaffian.sweep import sweep
@@ -156,3 +156,15 @@ def test_too_many_pieces_are_an_error():
 def test_values_that_are_functions_are_kept():
     found = run(lambda x: sqrt(x + 1) if x >= Fraction(1, 3) else constant(1))
     assert [str(p.value) for p in found.pieces] == ["1", "sqrt(t + 1)"]
+
+
+def test_a_pole_at_a_simple_number_leaves_a_gap():
+    found = run(lambda x: 1 if 1 / x >= 3 else 0, -1.0, 1.0)
+    assert levels(found) == [0, 1, 0]
+    assert {value.value for value in found.gaps[0]} == {0, 1}
+
+
+def test_what_is_undefined_at_a_point_is_named():
+    undefined = program(lambda _, p: 1 if log(p["t"] - 1) >= 0 else 0)
+    with pytest.raises(InputError, match="not known to be a real number"):
+        undefined(None, {"t": 0.5})

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from certune.errors import UndecidedError
+from certune.errors import InputError, UndecidedError
 
 if TYPE_CHECKING:
     from certune.pfaffian.expressions import Expression
@@ -131,7 +131,15 @@ def decide_constants(first: Expression, relation: Relation, second: Expression) 
         )
     if first.value is not None and second.value is not None:
         return relation.holds((first.value > second.value) - (first.value < second.value))
-    sign = ball_sign(enclose(first, {}) - enclose(second, {}))
+    balls = enclose(first, {}), enclose(second, {})
+    for side, ball in zip((first, second), balls, strict=True):
+        if not ball.is_finite():
+            raise InputError(
+                f"{side} in {first} {relation.symbol} {second} is not known to be a real number "
+                "(the logarithm or root of a number <= 0, or a division by 0?); test that before "
+                "computing it"
+            )
+    sign = ball_sign(balls[0] - balls[1])
     if sign is None:
         sign = sign_at(first - second, {})
     if sign is None:

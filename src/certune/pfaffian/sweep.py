@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from certune.errors import CertuneError, InputError
+from certune.errors import CertuneError, InputError, UndecidedError
 from certune.exact.dyadics import is_simple, simplest
 from certune.pfaffian.decisions import Oracle, Relation, decide_constants, deciding
 from certune.pfaffian.expressions import Expression, as_expression, constant, parameter
@@ -276,10 +276,16 @@ class _Sweeper:
         t = simplest(low, high)
         settled = values is not None and len(values) == 1
         if not settled and low < t < high and is_simple(t):
-            self._gaps += [self._outcomes(low, t), self._outcomes(t, high)]
-            self._pieces.append(self._point(t))
-        else:
-            self._gaps.append(self._outcomes(low, high) if values is None else values)
+            try:
+                point = self._point(t)
+            except (InputError, UndecidedError, ZeroDivisionError):
+                # A pole, or a tie without a proof: the gap says what is possible.
+                pass
+            else:
+                self._gaps += [self._outcomes(low, t), self._outcomes(t, high)]
+                self._pieces.append(point)
+                return
+        self._gaps.append(self._outcomes(low, high) if values is None else values)
 
     def _one_change(
         self, last: _Pass | None, current: _Pass, high: float
