@@ -7,6 +7,7 @@ import pytest
 from certune.errors import InputError
 from certune.families.programs.figure import figure_boundaries, figure_chain
 from certune.pfaffian import Chain, chain_of, constant, exp, log, parameters, sqrt
+from certune.pfaffian.construction import ChainBuilder
 
 a, b, alpha, beta = parameters("a b alpha beta")
 f, g, h = parameters("f g h")
@@ -113,13 +114,19 @@ def test_one_joint_reciprocal_is_taken_when_it_gives_the_smaller_bound():
 
 
 def test_min_max_linkage_has_the_chains_of_the_theory():
-    # (d1/d4)^alpha + (d2/d4)^alpha - (d3/d4)^alpha - 1, d_i = i x^2 + 5 - i: with 4 reciprocals
-    # q = 10, M = 4; with one joint reciprocal q = 7
-    x = parameters("x")[0]
-    d = [i * x**2 + 5 - i for i in range(1, 5)]
-    form = chain_of([sum(((u / d[3]) ** alpha for u in d[:3]), constant(-1))])
-    form.chain.verify()
-    assert form.complexity.chain_length <= 10
+    # (d1/d4)^alpha + (d2/d4)^alpha - (d3/d4)^alpha - 1 with d_i linear in beta = (x^2, y^2, 1)
+    x, y = parameters("x y")
+    weights = [(1, 2, 5), (3, 1, 4), (2, 7, 1), (5, 3, 2)]
+    d = [u * x**2 + v * y**2 + w for u, v, w in weights]
+    ratios = [(numerator / d[3]) ** alpha for numerator in d[:3]]
+    predicate = ratios[0] + ratios[1] - ratios[2] - 1
+    # 4 reciprocals, 3 logarithms, 3 powers; alpha * 2 x * (1/d_i) * power has degree 4
+    separate = ChainBuilder().form([predicate])
+    separate.chain.verify()
+    assert separate.complexity == (10, 4, 1)
+    # one reciprocal 1/(d1 d2 d3 d4) in place of four: 1/d_1 = d2 d3 d4 f has degree 7
+    joint = chain_of([predicate])
+    assert joint.complexity == (7, 10, 1)
 
 
 def test_constants_cost_no_length():

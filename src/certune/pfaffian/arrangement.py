@@ -81,7 +81,7 @@ def count_regions(
     --------
     >>> from certune.pfaffian import count_regions, parameters
     >>> x, y = parameters("x y")
-    >>> count_regions([x**2 + y**2 - 1, x - y], {"x": (-2, 2), "y": (-2, 2.1)}).n_regions
+    >>> count_regions([x**2 + y**2 - 1, x - y], {"x": (-2, 2), "y": (-2.1, 2.2)}).n_regions
     4
     """
     names = tuple(ranges)

@@ -21,7 +21,7 @@ from certune.errors import InputError
 from certune.pfaffian.chains import Chain, ChainFunction, Complexity
 from certune.pfaffian.expressions import Expression, as_expression, constant
 from certune.pfaffian.graph import postorder
-from certune.pfaffian.operations import EXP, LOG
+from certune.pfaffian.operations import DIVIDE, EXP, LOG, MULTIPLY
 from certune.pfaffian.polynomials import Polynomial
 from certune.pfaffian.reduction import UnitProduct, reduced, without_inverted_powers
 
@@ -70,9 +70,9 @@ def chain_of(functions: Iterable[Expression]) -> ChainForm:
     >>> alpha, beta = parameters("alpha beta")
     >>> form = chain_of([(2 * beta) ** alpha])
     >>> print(form.chain)
-    f1 = 1/(2*beta):  d/dbeta = -2*f1**2
-    f2 = log(2*beta):  d/dbeta = 2*f1
-    f3 = (2*beta)**alpha:  d/dalpha = f2*f3,  d/dbeta = 2*alpha*f1*f3
+    f1 = 1/beta:  d/dbeta = -f1**2
+    f2 = log(2*beta):  d/dbeta = f1
+    f3 = (2*beta)**alpha:  d/dalpha = f2*f3,  d/dbeta = alpha*f1*f3
     """
     nodes = [as_expression(function) for function in functions]
     plain = ChainBuilder()
@@ -215,8 +215,9 @@ class ChainBuilder:
 
     def reciprocal(self, node: Expression) -> Polynomial:
         """Return 1/h: what is on the chain already, or a new function with -h' (1/h)^2."""
-        if not node.parameters:
-            return self.reduce(1 / node)
+        inverse = without_inverted_powers(1 / node)
+        if inverse.operation is not DIVIDE or inverse.arguments[0].value != 1:
+            return self.reduce(inverse)
         value = self.reduce(node)
         for order, root in self._roots.get(value, {}).items():
             return Polynomial.of(root) ** order
@@ -293,10 +294,20 @@ class ChainBuilder:
         known = self._logarithms.get(monic)
         if known is not None:
             return known + self._log_of_number(leading)
-        own = self.symbol(node, value)
+        own = Polynomial.of(node)
+        self._add(node, {name: self.log_slope(argument, name) for name in node.parameters})
         if leading > 0:
             self._logarithms[monic] = own - self._log_of_number(leading)
         return own
+
+    def log_slope(self, node: Expression, name: str) -> Polynomial:
+        """Return u'/u; for products and quotients term by term, which keeps its degree low."""
+        if node.operation in (MULTIPLY, DIVIDE):
+            first, second = (self.log_slope(argument, name) for argument in node.arguments)
+            return first + second if node.operation is MULTIPLY else first - second
+        if name not in node.parameters:
+            return Polynomial({})
+        return self.reciprocal(node) * self.slope(self.reduce(node), name)
 
     def _log_of_number(self, value: Fraction) -> Polynomial:
         return Polynomial({}) if value == 1 else Polynomial.of(LOG(constant(value)))
@@ -309,8 +320,16 @@ class ChainBuilder:
             return self.exponential(self.reduce(exponent) * rate, node)
         if exponent.value is not None and exponent.value.denominator <= _LARGEST_ROOT:
             return self.root(base, exponent.value.numerator, exponent.value.denominator)
-        self.reciprocal(base)
-        return self.symbol(node, self.reduce(base), self.reduce(exponent))
+        value, logarithm = self.reduce(exponent), Polynomial({})
+        if exponent.parameters:
+            logarithm = self.reduce(LOG(base))
+        own = Polynomial.of(node)
+        slopes = {
+            name: own * (logarithm * self.slope(value, name) + value * self.log_slope(base, name))
+            for name in node.parameters
+        }
+        self._add(node, slopes)
+        return own
 
     def root(self, base: Expression, power: int, order: int) -> Polynomial:
         """Return u^(power/order) as a polynomial in u and w = u^(-1/order), w' = -w^(m+1) u'/m."""
