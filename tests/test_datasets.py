@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from certune.datasets import digits_clustering, grid_clustering, random_clustering
+from certune.datasets import (
+    digits_clustering,
+    grid_clustering,
+    knapsack_problems,
+    random_clustering,
+)
 from certune.errors import InputError
 
-SAMPLERS = [digits_clustering, random_clustering, grid_clustering]
+SAMPLERS = [digits_clustering, random_clustering, grid_clustering, knapsack_problems]
 
 
 def test_digits_have_the_stated_classes():
@@ -90,3 +95,16 @@ def test_samples_are_reproducible_and_extend(sampler):
 def test_bad_arguments(sampler, arguments, message):
     with pytest.raises(InputError, match=message):
         sampler(**arguments)
+
+
+def test_knapsacks_hold_the_stated_share():
+    for instance in knapsack_problems(n_instances=3, n_items=50, largest=20, fill=0.5):
+        assert len(instance.values) == len(instance.sizes) == 50
+        assert 1 <= min(instance.sizes) <= max(instance.sizes) <= 20
+        assert instance.capacity == sum(instance.sizes) // 2
+
+
+@pytest.mark.parametrize("fill", [0, -1, 1.5, float("nan")])
+def test_an_impossible_share_is_refused(fill):
+    with pytest.raises(InputError, match="fill"):
+        knapsack_problems(fill=fill)

@@ -20,16 +20,21 @@ __all__ = [
     "ClusteringInstance",
     "Evaluation",
     "GJStructure",
+    "GreedyKnapsack",
     "HomogeneousStructure",
     "InputError",
+    "KnapsackInstance",
     "Linkage",
     "LinkageClustering",
     "LogReal",
+    "NeighborInstance",
+    "NeighborVoting",
     "ParameterError",
     "ParameterSpace",
     "PdimBound",
     "PiecewiseFunction",
     "PiecewiseStructure",
+    "ProgramFamily",
     "Progress",
     "Real",
     "SampleSize",
@@ -43,6 +48,7 @@ __all__ = [
     "datasets",
     "mean",
     "pdim_bound",
+    "pfaffian",
     "sample_size",
     "testing",
     "tune",
@@ -50,7 +56,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from certune import datasets, testing
+    from certune import datasets, pfaffian, testing
     from certune.dual import PiecewiseFunction, mean
     from certune.errors import (
         CertificateError,
@@ -61,6 +67,13 @@ if TYPE_CHECKING:
     )
     from certune.estimators import LinkageClustering
     from certune.families.linkage import ClusteringInstance, Linkage
+    from certune.families.programs import (
+        GreedyKnapsack,
+        KnapsackInstance,
+        NeighborInstance,
+        NeighborVoting,
+        ProgramFamily,
+    )
     from certune.pfaffian.bounds import PdimBound, SampleSize, pdim_bound, sample_size
     from certune.pfaffian.structure import GJStructure, HomogeneousStructure, PiecewiseStructure
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
@@ -78,9 +91,12 @@ if TYPE_CHECKING:
     __version__: str
 else:
     # Hidden from type checkers: with a module __getattr__ they would accept any misspelt name.
-    _SUBMODULES = ("datasets", "testing")
+    _SUBMODULES = ("datasets", "pfaffian", "testing")
     _NAMES_BY_MODULE = {
-        "certune.dual": ("PiecewiseFunction", "mean"),
+        "certune.dual": (
+            "PiecewiseFunction",
+            "mean",
+        ),
         "certune.errors": (
             "CertificateError",
             "CertuneError",
@@ -89,14 +105,35 @@ else:
             "UndecidedError",
         ),
         "certune.estimators": ("LinkageClustering",),
-        "certune.families.linkage": ("ClusteringInstance", "Linkage"),
-        "certune.pfaffian.bounds": ("PdimBound", "SampleSize", "pdim_bound", "sample_size"),
+        "certune.families.linkage": (
+            "ClusteringInstance",
+            "Linkage",
+        ),
+        "certune.families.programs": (
+            "GreedyKnapsack",
+            "KnapsackInstance",
+            "NeighborInstance",
+            "NeighborVoting",
+            "ProgramFamily",
+        ),
+        "certune.pfaffian.bounds": (
+            "PdimBound",
+            "SampleSize",
+            "pdim_bound",
+            "sample_size",
+        ),
         "certune.pfaffian.structure": (
             "GJStructure",
             "HomogeneousStructure",
             "PiecewiseStructure",
         ),
-        "certune.space": ("LogReal", "ParameterSpace", "Real", "Segment", "Simplex"),
+        "certune.space": (
+            "LogReal",
+            "ParameterSpace",
+            "Real",
+            "Segment",
+            "Simplex",
+        ),
         "certune.tuning": (
             "Certificate",
             "Evaluation",

@@ -49,6 +49,7 @@ def test_layers_hold():
         ("exact/__init__.py", "import certune.dual", "certune.exact -> certune.dual"),
         ("pfaffian/__init__.py", "import certune.dual", "certune.pfaffian -> certune.dual"),
         ("cli/__init__.py", "import certune.demo", "certune.cli -> certune.demo"),
+        ("exact/__init__.py", "import certune.pfaffian", "certune.exact -> certune.pfaffian"),
         ("dual/__init__.py", "from certune import tune", "certune.dual -> certune"),
         ("families/__init__.py", "import certune.report", "certune.families -> certune.report"),
         ("report/__init__.py", "import certune.estimators", "certune.report -> certune.estimators"),

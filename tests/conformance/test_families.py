@@ -38,3 +38,33 @@ def test_linkage(options, metrics):
 
 def test_steps():
     check_family(StepFamily(), [StepInstance((0.25, 0.5), (0, 1, 0)), StepInstance((), (1,))])
+
+
+def test_greedy_knapsack():
+    instances = [
+        ct.KnapsackInstance((60, 100, 120, 30, 45), (10, 20, 30, 7, 20), 50, name="integers"),
+        ct.KnapsackInstance((1, 1, 1, 2, 2), (1, 2, 4, 2, 8), 9, name="ties"),
+        ct.KnapsackInstance((0.3, 0.1, 0.7, 0.2), (0.9, 0.4, 1.3, 0.2), 1.7, name="floats"),
+    ]
+    check_family(ct.GreedyKnapsack(rho=(0, 4)), instances)
+
+
+def test_neighbor_voting():
+    instances = [
+        ct.NeighborInstance([[1.0, 2.0, 3.0, 3.5], [2.0, 1.0, 1.5, 4.0]], "abba", "ab"),
+        ct.NeighborInstance([[1.0, 1.0, 2.0, 2.0]], "abab", "b", name="ties"),
+    ]
+    check_family(ct.NeighborVoting(gamma=(0, 4), n_neighbors=4), instances)
+
+
+def weighted_majority(bits, parameters):
+    """Whether two weighted votes agree with the first; a simplex and a range together."""
+    first, second, third = parameters["weights"]
+    score = first * bits[0] + second * bits[1] + third * bits[2]
+    return 1 if score * parameters["scale"] >= 1 else 0
+
+
+def test_a_program_with_several_parameters():
+    space = ct.ParameterSpace((ct.Simplex("weights", 3), ct.Real("scale", 0.5, 2)))
+    family = ct.ProgramFamily(weighted_majority, space)
+    check_family(family, [(1, 0, 1), (0, 1, 1), (1.5, 0.5, 0.25)])

@@ -1,1 +1,55 @@
-"""Pfaffian functions, programs built from them, and what their structure implies for learning."""
+"""Pfaffian functions, their chains, and the programs that compute with them.
+
+Expressions in parameters (`parameters`, arithmetic, `exp`, `log`, ...) know their value in floats
+and in balls, their derivatives and their Pfaffian chain.  Programs written in ordinary Python on
+them are traced into computation trees.
+"""
+
+from __future__ import annotations
+
+from certune.pfaffian.arrangement import Arrangement, count_regions
+from certune.pfaffian.chains import Chain, ChainFunction, Complexity
+from certune.pfaffian.construction import ChainForm, chain_of
+from certune.pfaffian.expressions import (
+    Expression,
+    apply,
+    constant,
+    parameter,
+    parameters,
+)
+from certune.pfaffian.functions import atan, exp, log, power, sigmoid, softplus, sqrt, tanh
+from certune.pfaffian.normal_form import is_zero
+from certune.pfaffian.polynomials import Polynomial
+from certune.pfaffian.programs import argsort, program
+from certune.pfaffian.trace import BranchLimitError, ObservedComplexity, Trace, trace
+
+__all__ = [
+    "Arrangement",
+    "BranchLimitError",
+    "Chain",
+    "ChainForm",
+    "ChainFunction",
+    "Complexity",
+    "Expression",
+    "ObservedComplexity",
+    "Polynomial",
+    "Trace",
+    "apply",
+    "argsort",
+    "atan",
+    "chain_of",
+    "constant",
+    "count_regions",
+    "exp",
+    "is_zero",
+    "log",
+    "parameter",
+    "parameters",
+    "power",
+    "program",
+    "sigmoid",
+    "softplus",
+    "sqrt",
+    "tanh",
+    "trace",
+]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from certune.dual import PiecewiseFunction
 from certune.errors import UndecidedError
+from certune.exact.dyadics import is_simple, simplest
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course
 from certune.kernels import sweep as kernel
@@ -34,7 +35,6 @@ NARROW_GAP = 1e-9
 WIDE_ZONE, STRICT_ZONE = 0.25, 0.05
 _NO_VALUES = np.empty((0, 0))
 _MOST_UNKNOWN = 16  # after that many fruitless questions of a kind, intervals stay undecided
-_NICE_BITS = 24
 
 Score = Callable[[NDArray[np.int64]], Fraction]
 
@@ -389,7 +389,7 @@ def _nice_point(low: float, high: float) -> float | None:
     if high - low > NARROW_GAP * max(1.0, abs(low)):
         return None
     t = simplest(low, high)
-    return t if low < t < high and _significant_bits(t) <= _NICE_BITS else None
+    return t if low < t < high and is_simple(t) else None
 
 
 def _leaf_table(
@@ -530,23 +530,3 @@ def _insert(pieces: _Pieces, t: float, rank: int) -> None:
             pieces.ranks.insert(i + 1, rank)
             pieces.gaps.insert(i, pieces.gaps[i])
             return
-
-
-def simplest(low: float, high: float) -> float:
-    """The number with the shortest binary expansion in [low, high]."""
-    if low <= 0.0 <= high:
-        return 0.0
-    if high < 0.0:
-        return -simplest(-high, -low)
-    exponent = math.frexp(low)[1] - 53
-    first = int(math.ldexp(low, -exponent))
-    last = int(math.ldexp(high, -exponent))
-    # Clear the bits of the last number below the highest one in which it exceeds the first.
-    free = ((first - 1) ^ last).bit_length() - 1
-    return math.ldexp(float(last >> free << free), exponent)
-
-
-def _significant_bits(t: float) -> int:
-    """Length of the binary expansion of a float."""
-    mantissa = int(math.ldexp(math.frexp(abs(t))[0], 53))
-    return 53 - ((mantissa & -mantissa).bit_length() - 1) if mantissa else 0

@@ -1,0 +1,32 @@
+"""Simple floats: where comparisons tie exactly, it is usually at a number with few digits."""
+
+from __future__ import annotations
+
+import math
+
+_SIMPLE_BITS = 24
+
+
+def simplest(low: float, high: float) -> float:
+    """Return the float with the shortest binary expansion in [low, high]."""
+    if low <= 0.0 <= high:
+        return 0.0
+    if high < 0.0:
+        return -simplest(-high, -low)
+    exponent = math.frexp(low)[1] - 53
+    first = int(math.ldexp(low, -exponent))
+    last = int(math.ldexp(high, -exponent))
+    # Clear the bits of the last number below the highest one in which it exceeds the first.
+    free = ((first - 1) ^ last).bit_length() - 1
+    return math.ldexp(float(last >> free << free), exponent)
+
+
+def significant_bits(t: float) -> int:
+    """Return the length of the binary expansion of a float."""
+    mantissa = int(math.ldexp(math.frexp(abs(t))[0], 53))
+    return 53 - ((mantissa & -mantissa).bit_length() - 1) if mantissa else 0
+
+
+def is_simple(t: float) -> bool:
+    """Tell whether a float has so few binary digits that it is likely to be special."""
+    return significant_bits(t) <= _SIMPLE_BITS

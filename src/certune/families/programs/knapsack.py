@@ -1,0 +1,163 @@
+"""Greedy knapsack packing whose score is tuned.
+
+Items are taken in the order of value / size^rho as long as they fit: rho = 0 prefers valuable
+items, rho = 1 dense ones, large rho small ones.  Which exponent packs best depends on the kind of
+problems, and is a classical example of data-driven algorithm design.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from certune.errors import InputError
+from certune.families.programs.family import ProgramFamily
+from certune.pfaffian.expressions import Expression, constant
+from certune.pfaffian.programs import argsort
+from certune.space import Real
+
+Number = int | float | Fraction
+
+
+@dataclass(frozen=True, init=False)
+class KnapsackInstance:
+    """A knapsack problem.
+
+    Parameters
+    ----------
+    values, sizes : sequence of int, float or Fraction
+        Value and size of each item, all positive; taken exactly.
+    capacity : int, float or Fraction
+        Total size that fits, positive.
+    name : str, optional
+        Shown in reports.
+    """
+
+    values: tuple[Fraction, ...]
+    sizes: tuple[Fraction, ...]
+    capacity: Fraction
+    name: str | None = None
+
+    def __init__(
+        self,
+        values: Iterable[Number],
+        sizes: Iterable[Number],
+        capacity: Number,
+        name: str | None = None,
+    ) -> None:
+        exact = tuple(map(_exact, values)), tuple(map(_exact, sizes)), _exact(capacity), name
+        for field, content in zip(("values", "sizes", "capacity", "name"), exact, strict=True):
+            object.__setattr__(self, field, content)
+        if not self.values or len(self.values) != len(self.sizes):
+            raise InputError(
+                "a knapsack problem needs as many values as sizes, at least one, got "
+                f"{len(self.values)} and {len(self.sizes)}"
+            )
+
+    @cached_property
+    def scaled(self) -> tuple[list[int], int]:
+        """Sizes and capacity as integers over a common denominator."""
+        scale = math.lcm(*(size.denominator for size in (*self.sizes, self.capacity)))
+        return [int(size * scale) for size in self.sizes], int(self.capacity * scale)
+
+    @cached_property
+    def exact_items(self) -> list[tuple[Expression, Expression]]:
+        """Value and size of each item as expressions, made once for many runs."""
+        items = zip(self.values, self.sizes, strict=True)
+        return [(constant(value), constant(size)) for value, size in items]
+
+    @cached_property
+    def bound(self) -> Fraction:
+        """Dantzig's bound of the packed value: items by density, the last one in part."""
+        total, room = Fraction(0), self.capacity
+        for value, size in sorted(
+            zip(self.values, self.sizes, strict=True), key=lambda item: item[1] / item[0]
+        ):
+            share = min(Fraction(1), room / size)
+            total, room = total + share * value, room - share * size
+        return total
+
+
+def _exact(number: Any) -> Fraction:
+    try:
+        exact = Fraction(number)
+    except (TypeError, ValueError, OverflowError):
+        exact = Fraction(0)
+    if exact <= 0:
+        raise InputError(f"values, sizes and capacity must be finite and > 0, got {number!r}")
+    return exact
+
+
+def pack(instance: KnapsackInstance, parameters: Mapping[str, Any]) -> list[int]:
+    """Return the items of the greedy packing in the order in which they are packed."""
+    rho = parameters["rho"]
+    scores = [value / size**rho for value, size in instance.exact_items]
+    order = argsort(scores, descending=True)
+    sizes, room = instance.scaled
+    packed = []
+    for item in order:
+        if sizes[item] <= room:
+            packed.append(item)
+            room -= sizes[item]
+    return packed
+
+
+def packed_share(instance: KnapsackInstance, parameters: Mapping[str, Any]) -> Fraction:
+    """Return the packed value as a share of Dantzig's bound."""
+    items = pack(instance, parameters)
+    return sum((instance.values[item] for item in items), Fraction(0)) / instance.bound
+
+
+class GreedyKnapsack(ProgramFamily):
+    """Greedy packing by value / size^rho.
+
+    Parameters
+    ----------
+    rho : pair of numbers, default (0, 3)
+        Range of the exponent.
+
+    Notes
+    -----
+    The utility is the packed value divided by Dantzig's bound of the best packing, in [0, 1].
+    Items with equal scores are taken in the order of their indices.
+
+    Examples
+    --------
+    >>> import certune as ct
+    >>> instance = ct.KnapsackInstance(values=(6, 5, 5), sizes=(6, 5, 4), capacity=9)
+    >>> dual = ct.GreedyKnapsack(rho=(0, 3)).dual(instance)
+    >>> dual.argmax()[0][1], dual(0.0) < dual(2.0)
+    (3.0, True)
+    """
+
+    def __init__(self, rho: tuple[float, float] = (0.0, 3.0)) -> None:
+        space = Real("rho", *rho)
+        defaults = {"by value": 0.0, "by density": 1.0}
+        super().__init__(
+            packed_share,
+            space,
+            baselines={
+                name: {"rho": value}
+                for name, value in defaults.items()
+                if space.low <= value <= space.high
+            },
+            solver=pack,
+            check=_check,
+        )
+
+    def __repr__(self) -> str:
+        (rho,) = self.space.parameters
+        assert isinstance(rho, Real)
+        return f"GreedyKnapsack(rho=({rho.low!r}, {rho.high!r}))"
+
+
+def _check(instance: Any) -> None:
+    if not isinstance(instance, KnapsackInstance):
+        raise InputError(
+            f"expected a KnapsackInstance, got {type(instance).__name__}; make one with "
+            "certune.KnapsackInstance(values, sizes, capacity)"
+        )

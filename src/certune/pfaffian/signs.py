@@ -1,0 +1,270 @@
+"""The sign of a function along a line: certain stretches, and narrow brackets of its changes.
+
+`SignMap` cuts an interval of the coordinate into closed cells.  On a certain cell the sign is
+proved for every point; between two of them lies a bracket, in which the sign changes or could not
+be decided.  Signs are proved with balls over whole intervals (natural and mean-value form), roots
+of monotone functions are found by Newton's method in floats and enclosed by two certified signs,
+and a function that vanishes identically is recognised by its normal form.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+import flint
+from flint import arb
+
+from certune.exact.dyadics import is_simple, simplest
+from certune.pfaffian.evaluation import Jet, ball_sign, jet
+from certune.pfaffian.expressions import Expression
+from certune.pfaffian.normal_form import is_zero
+
+_PRECISION = 80
+_HIGH_PRECISION = 320
+# A cut off the middle avoids roots at the simple numbers that halving would hit.
+_CUT = 0.4853
+_NARROW = 1e-12
+_MOST_CELLS = 2000
+_NEWTON_STEPS = 40
+
+
+class Cell(NamedTuple):
+    """A closed interval with the sign of the function, or a bracket.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends.
+    sign : int or None
+        The sign at every point; None on a bracket.
+    root : float or None
+        On a bracket, the one root if it is known exactly.
+    """
+
+    low: float
+    high: float
+    sign: int | None
+    root: float | None = None
+
+
+class SignMap:
+    """The sign of an expression on an interval of one parameter.
+
+    Parameters
+    ----------
+    cells : list of Cell
+        Cells from left to right, each beginning where the last one ends; no two brackets and no
+        two certain cells of the same sign are neighbours.
+    """
+
+    __slots__ = ("_lows", "cells")
+
+    def __init__(self, cells: list[Cell]) -> None:
+        self.cells = _joined(cells)
+        self._lows = [cell.low for cell in self.cells]
+
+    @property
+    def low(self) -> float:
+        """Left end."""
+        return self.cells[0].low
+
+    @property
+    def high(self) -> float:
+        """Right end."""
+        return self.cells[-1].high
+
+    def right_of(self, t: float) -> int:
+        """Return the index of the cell that contains the points just right of `t`. O(log m)."""
+        return bisect_right(self._lows, t) - 1
+
+    def possible_signs(self, low: float, high: float) -> frozenset[int]:
+        """Return the signs that may occur in the open interval (low, high)."""
+        signs: set[int] = set()
+        for index in range(max(self.right_of(low), 0), len(self.cells)):
+            cell = self.cells[index]
+            if cell.low >= high:
+                break
+            if cell.sign is not None:
+                signs.add(cell.sign)
+            elif cell.root is not None and not low < cell.root < high:
+                # A bracket with a known root lies between two certain cells.
+                side = self.cells[index - 1 if high <= cell.root else index + 1]
+                signs.add(side.sign)  # type: ignore[arg-type]
+            else:
+                signs |= {-1, 0, 1}
+        return frozenset(signs)
+
+
+def _joined(cells: list[Cell]) -> list[Cell]:
+    joined: list[Cell] = []
+    for cell in cells:
+        if joined and joined[-1].sign == cell.sign:
+            root = cell.root if joined[-1].root == cell.root else None
+            joined[-1] = Cell(joined[-1].low, cell.high, cell.sign, root)
+        elif joined and joined[-1].sign is not None and cell.sign is not None:
+            # Signs meet in a point only if both are claimed there, which cannot be.
+            raise AssertionError(f"two signs at {cell.low!r}")
+        else:
+            joined.append(cell)
+    return joined
+
+
+class Line:
+    """Evaluation of expressions along one parameter, with functions shared between expressions.
+
+    Parameters
+    ----------
+    name : str
+        The parameter that varies; the only one of the expressions.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._shared: dict[tuple[float, float], dict[Expression, Jet]] = {}
+
+    def sign_map(self, node: Expression, low: float, high: float) -> SignMap:
+        """Return the sign of an expression on an interval."""
+        with flint.ctx.workprec(_PRECISION):
+            return SignMap(list(self._cells(node, low, high)))
+
+    def _on(self, node: Expression, low: float, high: float) -> Jet:
+        if len(self._shared) > _MOST_CELLS:
+            self._shared.clear()
+        shared = self._shared.setdefault((low, high), {})
+        ball = arb(low).union(arb(high))
+        return jet(node, {self.name: Jet(ball, arb(1))}, shared)
+
+    def _at(self, node: Expression, t: float) -> Jet:
+        return jet(node, {self.name: Jet(arb(t), arb(1))}, {})
+
+    def _sign_at(self, node: Expression, t: float) -> int | None:
+        sign = ball_sign(self._at(node, t).value)
+        if sign is None:
+            with flint.ctx.workprec(_HIGH_PRECISION):
+                sign = ball_sign(self._at(node, t).value)
+        return sign
+
+    def _cells(self, node: Expression, low: float, high: float) -> Iterator[Cell]:
+        stack = [(low, high)]
+        used = 0
+        while stack:
+            first, last = stack.pop()
+            used += 1
+            value, slope = self._on(node, first, last)
+            sign = ball_sign(value)
+            if slope is None:
+                # Without the parameter the expression is a number.
+                yield Cell(first, last, node.sign())
+                continue
+            middle = 0.5 * first + 0.5 * last
+            if sign in (None, 0) and value.is_finite():
+                centre = self._at(node, middle).value
+                reach = arb(first).union(arb(last)) - arb(middle)
+                sign = ball_sign(centre + slope * reach)
+            if sign in (-1, 1):
+                yield Cell(first, last, sign)
+            elif used == 1 and self._vanishes(node, first + _CUT * (last - first)):
+                yield Cell(first, last, 0)
+            elif ball_sign(slope) in (-1, 1):
+                yield from self._monotone(node, first, last)
+            elif not value.is_finite() and self._is_undefined(node, first, middle, last):
+                yield Cell(first, last, None)
+            elif used > _MOST_CELLS or last - first <= _NARROW * max(1.0, abs(first)):
+                yield Cell(first, last, None)
+            else:
+                cut = first + _CUT * (last - first)
+                stack += [(cut, last), (first, cut)]
+
+    def _is_undefined(self, node: Expression, *points: float) -> bool:
+        """Is the function defined at none of some points? Then splitting helps no further."""
+        return not any(self._at(node, t).value.is_finite() for t in points)
+
+    def _vanishes(self, node: Expression, t: float) -> bool:
+        return self._sign_at(node, t) is None and is_zero(node)
+
+    def _monotone(self, node: Expression, low: float, high: float) -> Iterator[Cell]:
+        """Cells of a function with at most one root, which is simple."""
+        first, left, low_root = self._near_end(node, low, high)
+        last, right, high_root = self._near_end(node, high, low)
+        if left is None or right is None or first >= last:
+            yield Cell(low, high, None)
+            return
+        if first > low:
+            yield Cell(low, first, None, low_root)
+        if left == right:
+            yield Cell(first, last, left)
+        else:
+            before, after, root = self._bracket(node, first, last, left)
+            yield Cell(first, before, left)
+            yield Cell(before, after, None, root)
+            yield Cell(after, last, right)
+        if last < high:
+            yield Cell(last, high, None, high_root)
+
+    def _near_end(
+        self, node: Expression, end: float, other: float
+    ) -> tuple[float, int | None, float | None]:
+        """The point nearest to an end with a certain sign, the sign, and the end if a root."""
+        sign = self._sign_at(node, end)
+        if sign in (-1, 1):
+            return end, sign, None
+        towards = math.copysign(1.0, other - end)
+        step = 2.0**-52 * max(abs(end), 2.0**-20)
+        while step < abs(other - end):
+            t = end + towards * step
+            sign = self._sign_at(node, t)
+            if sign in (-1, 1):
+                if self._is_root(node, end):
+                    return math.nextafter(end, other), sign, end
+                return t, sign, None
+            step *= 4.0
+        return end, None, None
+
+    def _is_root(self, node: Expression, t: float) -> bool:
+        return is_simple(t) and is_zero(node.substitute({self.name: Fraction(t)}))
+
+    def _bracket(
+        self, node: Expression, low: float, high: float, left: int
+    ) -> tuple[float, float, float | None]:
+        """Two close floats with certain signs around the root, and the root if it is simple."""
+        t = self._newton(node, low, high, left)
+        step = 2.0**-52 * max(abs(t), 2.0**-20)
+        while step < high - low:
+            before, after = max(t - step, low), min(t + step, high)
+            if self._sign_at(node, before) == left and self._sign_at(node, after) == -left:
+                return self._at_simple_root(node, before, after)
+            step *= 4.0
+        return low, high, None
+
+    def _newton(self, node: Expression, low: float, high: float, left: int) -> float:
+        """Approximate root by Newton's method, by bisection where that leaves the interval."""
+        t = 0.5 * low + 0.5 * high
+        for _ in range(_NEWTON_STEPS):
+            value, slope = self._at(node, t)
+            sign = ball_sign(value)
+            if sign is None:
+                return t
+            low, high = (t, high) if sign == left else (low, t)
+            step = value / slope if slope is not None else value
+            target = t - float(step.mid()) if step.is_finite() else math.nan
+            if abs(target - t) <= 2.0**-52 * abs(target):
+                return target
+            if not low < target < high:
+                target = 0.5 * low + 0.5 * high
+                if target in (low, high):
+                    return target
+            t = target
+        return t
+
+    def _at_simple_root(
+        self, node: Expression, before: float, after: float
+    ) -> tuple[float, float, float | None]:
+        """Narrow a bracket to the neighbours of a simple fraction that is the root itself."""
+        t = simplest(before, after)
+        if before < t < after and self._is_root(node, t):
+            return math.nextafter(t, -math.inf), math.nextafter(t, math.inf), t
+        return before, after, None

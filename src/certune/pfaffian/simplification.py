@@ -1,0 +1,114 @@
+"""Simplifications on construction: constants are folded where they stay rational.
+
+A rule looks at the arguments of an operator and says what to make of them: None for the plain
+expression, one of the arguments, a rational number, or another operator with arguments.  Rules
+only use identities that hold wherever both sides are defined, except that 0 times anything is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from certune.errors import InputError
+from certune.pfaffian.operations import (
+    ADD,
+    DIVIDE,
+    INTEGER_POWER,
+    MULTIPLY,
+    POWER,
+    SQRT,
+    SUBTRACT,
+    Operation,
+)
+
+if TYPE_CHECKING:
+    from certune.pfaffian.expressions import Expression
+
+Outcome: TypeAlias = "Expression | Fraction | tuple[Any, ...] | None"
+
+
+def _add(u: Expression, v: Expression) -> Outcome:
+    if u.value is not None:
+        if v.value is not None:
+            return u.value + v.value
+        return v if u.value == 0 else None
+    return u if v.value == 0 else None
+
+
+def _subtract(u: Expression, v: Expression) -> Outcome:
+    if u is v:
+        return Fraction(0)
+    if v.value is not None:
+        if u.value is not None:
+            return u.value - v.value
+        return u if v.value == 0 else None
+    return (MULTIPLY, -1, v) if u.value == 0 else None
+
+
+def _multiply(u: Expression, v: Expression) -> Outcome:
+    if v.value is not None:
+        # Numbers come first.
+        return (MULTIPLY, v, u) if u.value is None else u.value * v.value
+    if u.value is None:
+        return None
+    if u.value in (0, 1):
+        return v if u.value == 1 else u
+    if v.operation is MULTIPLY and v.arguments[0].value is not None:
+        return MULTIPLY, u.value * v.arguments[0].value, v.arguments[1]
+    return None
+
+
+def _divide(u: Expression, v: Expression) -> Outcome:
+    if v.value is not None:
+        if v.value == 0:
+            raise ZeroDivisionError(f"the expression {u} is divided by 0")
+        return MULTIPLY, 1 / v.value, u
+    return u if u.value == 0 else None
+
+
+def _power(base: Expression, exponent: Expression) -> Outcome:
+    if exponent.value is not None:
+        if exponent.value.denominator == 1:
+            return INTEGER_POWER, base, exponent
+        if exponent.value == Fraction(1, 2):
+            return SQRT, base
+    if base.value is not None and base.value <= 0:
+        raise InputError(f"the power {base}**({exponent}) needs a base > 0 or an integer exponent")
+    return base if base.value == 1 else None
+
+
+def _integer_power(base: Expression, exponent: Expression) -> Outcome:
+    assert exponent.value is not None
+    power = int(exponent.value)
+    if power == 0:
+        return Fraction(1)
+    if power == 1:
+        return base
+    if base.value is None:
+        return None
+    if base.value == 0 and power < 0:
+        raise ZeroDivisionError(f"0 has no power with the exponent {power}")
+    return base.value**power
+
+
+def _sqrt(base: Expression) -> Outcome:
+    if base.value is None:
+        return None
+    if base.value < 0:
+        raise InputError(f"the square root of {base} is not real")
+    top, bottom = (math.isqrt(part) for part in base.value.as_integer_ratio())
+    return Fraction(top, bottom) if Fraction(top, bottom) ** 2 == base.value else None
+
+
+RULES: dict[Operation, Callable[..., Outcome]] = {
+    ADD: _add,
+    SUBTRACT: _subtract,
+    MULTIPLY: _multiply,
+    DIVIDE: _divide,
+    POWER: _power,
+    INTEGER_POWER: _integer_power,
+    SQRT: _sqrt,
+}

@@ -1,0 +1,353 @@
+"""A program along a line: every value it takes, with certified changes.
+
+The sweep goes from left to right.  One pass runs the program with all comparisons decided just to
+the right of a point, and learns from the sign maps of its predicates how far each decision holds;
+up to there the program takes the same path.  The next pass starts behind the bracket that ended
+it.  Within a bracket, all outcomes that the signs leave open are followed, so that what the
+program may do there is known too.  Sign maps are computed once for each predicate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from certune.errors import CertuneError, InputError, UndecidedError
+from certune.exact.dyadics import is_simple, simplest
+from certune.pfaffian.decisions import Oracle, Relation, decide_constants, deciding
+from certune.pfaffian.expressions import Expression, as_expression, constant, parameter
+from certune.pfaffian.scaling import scaled_difference
+from certune.pfaffian.signs import Line, SignMap
+
+_MOST_OUTCOMES = 64
+
+Run = Callable[[Expression], Any]
+"""A program as a function of the coordinate of the line."""
+
+
+class Piece(NamedTuple):
+    """A closed interval on which a program takes one path, and its value there."""
+
+    start: float
+    stop: float
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a program does along a line.
+
+    Parameters
+    ----------
+    pieces : tuple of Piece
+        Closed intervals from left to right; the first and the last contain the ends.
+    gaps : tuple of (tuple of Expression or None)
+        For each gap between two pieces, all values that the program may take there; None if there
+        are too many.
+    n_predicates : int
+        Number of distinct comparisons that were decided.
+    """
+
+    pieces: tuple[Piece, ...]
+    gaps: tuple[tuple[Expression, ...] | None, ...]
+    n_predicates: int
+
+
+def sweep(run: Run, name: str, low: float, high: float, *, limit: int = 100_000) -> Sweep:
+    """Run a program on all points of an interval.
+
+    Parameters
+    ----------
+    run : callable
+        The program as a function of the coordinate, an expression; it returns a number or an
+        expression.
+    name : str
+        Name of the coordinate.
+    low, high : float
+        The interval.
+    limit : int
+        Largest number of pieces.
+
+    Returns
+    -------
+    Sweep
+        Pieces with their values, and what may happen between them.
+    """
+    return _Sweeper(run, name, low, high, limit).sweep()
+
+
+class _Blocked(Exception):
+    """The sign of a predicate is open just right of the current point, up to ``until``."""
+
+    def __init__(self, until: float) -> None:
+        super().__init__(until)
+        self.until = until
+
+
+class _Predicates:
+    """Sign maps of the differences that a program compares, computed once."""
+
+    def __init__(self, name: str, low: float, high: float) -> None:
+        self._line = Line(name)
+        self._low, self._high = low, high
+        self._maps: dict[tuple[Expression, Expression], tuple[SignMap, int]] = {}
+        self.count = 0
+
+    def find(self, first: Expression, second: Expression) -> tuple[SignMap, int]:
+        """Return a sign map and the factor that turns it into that of ``first - second``."""
+        entry = self._maps.get((first, second))
+        if entry is None:
+            self.count += 1
+            made = self._line.sign_map(scaled_difference(first, second), self._low, self._high)
+            entry = self._maps[first, second] = made, 1
+            self._maps[second, first] = made, -1
+        return entry
+
+
+class _Decision(NamedTuple):
+    signs: SignMap
+    relation: Relation
+
+
+class _Guided(Oracle):
+    """An oracle that lets the sorts of a program start from the orders of an earlier run."""
+
+    def __init__(self, hints: list[list[int]]) -> None:
+        self._hints = hints
+        self.orders: list[list[int]] = []
+
+    def suggested_order(self, length: int) -> list[int] | None:
+        position = len(self.orders)
+        if position < len(self._hints) and len(self._hints[position]) == length:
+            return self._hints[position]
+        return None
+
+    def note_order(self, order: list[int]) -> None:
+        self.orders.append(order)
+
+
+class _Pass(_Guided):
+    """Decides for the points just right of `t`, and keeps how far the decisions hold."""
+
+    def __init__(self, hints: list[list[int]], predicates: _Predicates, t: float) -> None:
+        super().__init__(hints)
+        self._predicates = predicates
+        self._t = t
+        self.value = constant(0)
+        self.decisions: list[_Decision] = []
+        # The nearest end to the right and the nearest beginning to the left, each with the next
+        # one of another predicate.
+        self.stop, self.next_stop = math.inf, math.inf
+        self.start, self.next_start = -math.inf, -math.inf
+        self.stopping: SignMap | None = None
+        self.starting: SignMap | None = None
+
+    def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
+        if not (first.parameters or second.parameters):
+            return decide_constants(first, relation, second)
+        signs, factor = self._predicates.find(first, second)
+        cell = signs.cells[signs.right_of(self._t)]
+        if cell.sign is None:
+            raise _Blocked(cell.high)
+        if factor < 0:
+            relation = relation.mirrored
+        self.decisions.append(_Decision(signs, relation))
+        if cell.high < self.next_stop and signs is not self.stopping:
+            self._note_stop(signs, cell.high)
+        if cell.low > self.next_start and signs is not self.starting:
+            self._note_start(signs, cell.low)
+        return cell.sign in relation.signs
+
+    def _note_stop(self, signs: SignMap, stop: float) -> None:
+        if stop < self.stop:
+            self.stop, self.next_stop, self.stopping = stop, self.stop, signs
+        else:
+            self.next_stop = stop
+
+    def _note_start(self, signs: SignMap, start: float) -> None:
+        if start > self.start:
+            self.start, self.next_start, self.starting = start, self.start, signs
+        else:
+            self.next_start = start
+
+
+class _Outcomes(_Guided):
+    """Follows one of the paths that the signs in an open interval allow."""
+
+    def __init__(
+        self,
+        hints: list[list[int]],
+        predicates: _Predicates,
+        between: tuple[float, float],
+        prefix: list[bool],
+    ) -> None:
+        super().__init__(hints)
+        self._predicates = predicates
+        self._between = between
+        self.path = prefix
+        self.n_open = 0
+        self._signs: dict[SignMap, frozenset[int]] = {}
+
+    def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
+        if not (first.parameters or second.parameters):
+            return decide_constants(first, relation, second)
+        signs, factor = self._predicates.find(first, second)
+        if factor < 0:
+            relation = relation.mirrored
+        possible = self._signs.get(signs)
+        if possible is None:
+            possible = signs.possible_signs(*self._between)
+        holding = possible & relation.signs
+        if holding and holding != possible:
+            if self.n_open == len(self.path):
+                self.path.append(True)
+            outcome = self.path[self.n_open]
+            self.n_open += 1
+            possible = holding if outcome else possible - holding
+            self._signs[signs] = possible
+            return outcome
+        return bool(holding)
+
+
+class _Sweeper:
+    def __init__(self, run: Run, name: str, low: float, high: float, limit: int) -> None:
+        self._run = run
+        self._coordinate = parameter(name)
+        self._low, self._high, self._limit = low, high, limit
+        self._predicates = _Predicates(name, low, high)
+        self._hints: list[list[int]] = []
+        self._pieces: list[Piece] = []
+        self._gaps: list[tuple[Expression, ...] | None] = []
+
+    def sweep(self) -> Sweep:
+        t, last = self._low, None
+        while True:
+            try:
+                current = self._pass(t)
+            except _Blocked as blocked:
+                if not self._pieces:
+                    self._pieces.append(self._point(self._low))
+                t, last = blocked.until, None
+                if t >= self._high:
+                    self._end_in_gap()
+                    break
+                continue
+            if self._pieces:
+                self._add_gap(self._pieces[-1].stop, t, self._one_change(last, current, t))
+            stop = min(current.stop, self._high)
+            self._pieces.append(Piece(t, stop, current.value))
+            if len(self._pieces) > self._limit:
+                raise CertuneError(
+                    f"the program has more than {self._limit} pieces on "
+                    f"[{self._low!r}, {t!r}] alone; choose a shorter segment"
+                )
+            if stop >= self._high:
+                break
+            assert current.stopping is not None
+            t, last = current.stopping.cells[current.stopping.right_of(stop)].high, current
+            if t >= self._high:
+                self._end_in_gap()
+                break
+        return Sweep(tuple(self._pieces), tuple(self._gaps), self._predicates.count)
+
+    def _pass(self, t: float) -> _Pass:
+        oracle = _Pass(self._hints, self._predicates, t)
+        with deciding(oracle):
+            oracle.value = checked_output(self._run(self._coordinate))
+        self._hints = oracle.orders
+        return oracle
+
+    def _point(self, t: float) -> Piece:
+        return Piece(t, t, checked_output(self._run(constant(Fraction(t)))))
+
+    def _end_in_gap(self) -> None:
+        if self._pieces[-1].stop < self._high:
+            self._add_gap(self._pieces[-1].stop, self._high, None)
+            self._pieces.append(self._point(self._high))
+
+    def _add_gap(self, low: float, high: float, values: tuple[Expression, ...] | None) -> None:
+        """Add a gap with the values that are possible in it, if they are known already.
+
+        At a simple number in the gap, where ties tend to be exact, the program is run.
+        """
+        t = simplest(low, high)
+        settled = values is not None and len(values) == 1
+        if not settled and low < t < high and is_simple(t):
+            try:
+                point = self._point(t)
+            except (InputError, UndecidedError, ZeroDivisionError):
+                # A pole, or a tie without a proof: the gap says what is possible.
+                pass
+            else:
+                self._gaps += [self._outcomes(low, t), self._outcomes(t, high)]
+                self._pieces.append(point)
+                return
+        self._gaps.append(self._outcomes(low, high) if values is None else values)
+
+    def _one_change(
+        self, last: _Pass | None, current: _Pass, high: float
+    ) -> tuple[Expression, ...] | None:
+        """Values in a gap if just one predicate changes there, which is the rule; else None."""
+        if last is None:
+            return None
+        low = last.stop
+        if (
+            last.stopping is current.starting
+            and last.next_stop >= high
+            and current.next_start <= low
+            and _ties_go_one_way(last, current, low, high)
+        ):
+            return tuple(dict.fromkeys((last.value, current.value)))
+        return None
+
+    def _outcomes(self, low: float, high: float) -> tuple[Expression, ...] | None:
+        # All runs start from the same hints, so that a prefix means the same comparisons.
+        values: dict[Expression, None] = {}
+        pending: list[list[bool]] = [[]]
+        n_runs = 0
+        while pending:
+            n_runs += 1
+            if n_runs > _MOST_OUTCOMES:
+                return None
+            prefix = pending.pop()
+            start = len(prefix)
+            oracle = _Outcomes(self._hints, self._predicates, (low, high), prefix)
+            with deciding(oracle):
+                values[checked_output(self._run(self._coordinate))] = None
+            pending += [oracle.path[:i] + [False] for i in range(start, oracle.n_open)]
+        return tuple(values)
+
+
+def _ties_go_one_way(last: _Pass, current: _Pass, low: float, high: float) -> bool:
+    """Does a tie of the changing predicate always go with the left, or always with the right?"""
+    signs = last.stopping
+    assert signs is not None
+    left = signs.cells[signs.right_of(low) - 1].sign
+    right = signs.cells[signs.right_of(high)].sign
+    if left == right:
+        # Inside the bracket the sign may differ from both ends.
+        return False
+    relations = [
+        decision.relation
+        for decision in last.decisions + current.decisions
+        if decision.signs is signs
+    ]
+    return any(
+        all(relation.holds(0) == relation.holds(side) for relation in relations)
+        for side in (left, right)
+        if side is not None
+    )
+
+
+def checked_output(value: Any) -> Expression:
+    """Return what a program has returned as an expression, or raise `InputError`."""
+    try:
+        return as_expression(value)
+    except InputError:
+        raise InputError(
+            f"a program must return a number or an expression, got {value!r} of type "
+            f"{type(value).__name__}"
+        ) from None

@@ -1,0 +1,378 @@
+"""Tracing a program: all paths it can take on a domain, its predicates and its complexity.
+
+The program is run again and again, each time with the outcomes of its first comparisons given and
+the rest chosen; a comparison whose outcome is the same on all boxes that are left to a path is no
+branch.  What comes out are the data of ``thm:pfaffian-gj-algorithm`` for one instance: *observed*
+counts, which say nothing about other instances and therefore are a type of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from certune.errors import CertuneError
+from certune.pfaffian.boxes import Box, split_by_sign
+from certune.pfaffian.chains import Chain, Complexity
+from certune.pfaffian.construction import ChainBuilder, ChainForm, chain_of
+from certune.pfaffian.decisions import Oracle, Relation, decide_constants, deciding
+from certune.pfaffian.domains import Domain, domain_of
+from certune.pfaffian.expressions import Expression, as_expression
+from certune.pfaffian.formula import Formula
+from certune.pfaffian.polynomials import Polynomial
+from certune.pfaffian.programs import Program
+from certune.pfaffian.scaling import scaled_difference
+from certune.pfaffian.sweep import checked_output
+from certune.pfaffian.tree import Condition, Path, Tree
+
+
+@dataclass(frozen=True)
+class ObservedComplexity:
+    """Counts of ``thm:pfaffian-gj-algorithm`` that were seen on one instance and one domain.
+
+    They are not proved for any other instance, so no bound on a pseudo-dimension may use them.
+
+    Parameters
+    ----------
+    chain_length, chain_degree : int
+        q and M of one chain for all predicates and values.
+    function_degree : int
+        Largest degree Delta of a predicate or value on that chain.
+    n_predicates : int
+        Number K of distinct functions compared with 0, those of the comparison with a threshold
+        included.
+    n_parameters : int
+        Number d of coordinates of the domain.
+    n_piece_forms : int
+        Number k_F of distinct values.
+    longest_predicate_chain : int
+        Length of the longest chain that a single predicate needs.
+    """
+
+    chain_length: int
+    chain_degree: int
+    function_degree: int
+    n_predicates: int
+    n_parameters: int
+    n_piece_forms: int
+    longest_predicate_chain: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a program can do on a domain.
+
+    Parameters
+    ----------
+    ranges : dict of name to (low, high)
+        The domain.
+    paths : tuple of Path
+        The paths, in the order of a depth-first walk.
+    predicates : tuple of Expression
+        The distinct functions that branches compare with 0; functions that differ by a constant
+        factor count once.
+    """
+
+    ranges: dict[str, tuple[float, float]]
+    paths: tuple[Path, ...]
+    predicates: tuple[Expression, ...]
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The computation tree."""
+        return Tree.of_paths(self.paths, self.predicates)
+
+    @property
+    def forms(self) -> tuple[Expression, ...]:
+        """The distinct values, in order of appearance."""
+        return tuple(dict.fromkeys(path.value for path in self.paths))
+
+    @cached_property
+    def _chain_form(self) -> ChainForm:
+        moving = [form for form in self.forms if form.parameters]
+        return chain_of([*self.predicates, *moving])
+
+    @property
+    def chain(self) -> Chain:
+        """One Pfaffian chain for all predicates and values."""
+        return self._chain_form.chain
+
+    @cached_property
+    def predicate_complexities(self) -> tuple[Complexity, ...]:
+        """Complexity of each predicate on a chain of its own."""
+        return tuple(predicate.complexity for predicate in self.predicates)
+
+    @property
+    def complexity(self) -> ObservedComplexity:
+        """The observed counts."""
+        own = self._chain_form.complexity
+        moving = sum(bool(form.parameters) for form in self.forms)
+        return ObservedComplexity(
+            own.chain_length,
+            own.chain_degree,
+            own.function_degree,
+            len(self.predicates) + moving,
+            len(self.ranges),
+            len(self.forms),
+            max((each.chain_length for each in self.predicate_complexities), default=0),
+        )
+
+    def formula(self, threshold: Any) -> Formula:
+        """Return the Pfaffian formula of "the value is at least the threshold".
+
+        Parameters
+        ----------
+        threshold : int, Fraction or float
+            The number r of T(x, r).
+        """
+        level = as_expression(threshold)
+        clauses = []
+        for path in self.paths:
+            clause = [
+                (
+                    self.predicates[condition.predicate],
+                    condition.relation if condition.holds else condition.relation.negated,
+                )
+                for condition in path.conditions
+            ]
+            excess = path.value - level
+            if excess.parameters:
+                clause.append((excess, Relation.AT_LEAST))
+            elif not decide_constants(excess, Relation.AT_LEAST, as_expression(0)):
+                continue
+            clauses.append(clause)
+        return Formula.of(clauses)
+
+    def to_text(self) -> str:
+        """Return the tree as text, with the observed counts."""
+        counts = self.complexity
+        head = (
+            f"{len(self.paths)} paths, K = {counts.n_predicates} predicates, "
+            f"{counts.n_piece_forms} forms; chain q = {counts.chain_length}, "
+            f"M = {counts.chain_degree}, Delta = {counts.function_degree}, "
+            f"d = {counts.n_parameters} (observed on this instance)"
+        )
+        return f"{head}\n{self.tree.to_text()}"
+
+    def draw(self, path: Any = None) -> Any:
+        """Draw the tree with matplotlib.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            File to write.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The picture.
+        """
+        from certune.pfaffian.drawing import draw_tree
+
+        return draw_tree(self.tree, path)
+
+
+class BranchLimitError(CertuneError):
+    """A program has more paths than the stated limit; what was found is in `trace`."""
+
+    def __init__(self, message: str, trace: Trace) -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+def trace(
+    program: Program, instance: Any, domain: Any, *, limit: int = 1000, boxes: int = 256
+) -> Trace:
+    """Follow every path that a program can take on a domain.
+
+    Parameters
+    ----------
+    program : callable
+        A function of (instance, parameters).
+    instance : object
+        The problem instance.
+    domain : Segment, ParameterSpace or mapping of name to (low, high)
+        The parameters and their ranges.
+    limit : int, default=1000
+        Largest number of paths.
+    boxes : int, default=256
+        How many boxes may be looked at to decide one comparison; more of them prune more paths
+        that cannot be taken.
+
+    Returns
+    -------
+    Trace
+        Paths, tree, predicates, chain and observed complexity.
+
+    Raises
+    ------
+    BranchLimitError
+        If there are more paths; the error carries those that were found.
+
+    Examples
+    --------
+    >>> from certune.pfaffian import exp, trace
+    >>> def program(x, parameters):
+    ...     a = parameters["a"]
+    ...     return 1 if exp(a) >= x else 0
+    >>> print(trace(program, 2, {"a": (0, 1)}).to_text())
+    2 paths, K = 1 predicates, 2 forms; chain q = 1, M = 1, Delta = 1, d = 1 (observed on ...)
+    exp(a) - 2 >= 0?
+      yes: return 1
+      no: return 0
+    """
+    return _Tracer(program, instance, domain_of(domain), limit, boxes).trace()
+
+
+class _Predicates:
+    """Distinct predicates: functions that differ by a constant factor are one."""
+
+    def __init__(self) -> None:
+        self._builder = ChainBuilder()
+        self._numbers: dict[Polynomial, int] = {}
+        self._known: dict[Expression, tuple[int, int]] = {}
+        self.functions: list[Expression] = []
+        self.scaled: list[Expression] = []
+
+    def find(self, first: Expression, second: Expression) -> tuple[int, int]:
+        """Return the number of a predicate, and the sign of the factor."""
+        difference = first - second
+        entry = self._known.get(difference)
+        if entry is None:
+            polynomial = self._builder.polynomial(difference)
+            leading = polynomial.leading_coefficient() or Fraction(1)
+            monic = polynomial.scaled(1 / leading)
+            if monic not in self._numbers:
+                self._numbers[monic] = len(self.functions)
+                self.functions.append(difference if leading > 0 else second - first)
+                sides = (first, second) if leading > 0 else (second, first)
+                self.scaled.append(scaled_difference(*sides))
+            entry = self._known[difference] = self._numbers[monic], 1 if leading > 0 else -1
+        return entry
+
+
+@dataclass
+class _State:
+    """What is known on a path: outcomes so far, branches, boxes, possible signs."""
+
+    outcomes: list[bool]
+    conditions: list[Condition]
+    boxes: list[Box]
+    signs: dict[int, frozenset[int]]
+
+    def copy(self) -> _State:
+        return _State(
+            list(self.outcomes), list(self.conditions), list(self.boxes), dict(self.signs)
+        )
+
+
+_ALL_SIGNS = frozenset((-1, 0, 1))
+
+
+class _Follower(Oracle):
+    """Replays the outcomes of a state, then decides and notes the alternatives."""
+
+    def __init__(self, state: _State, predicates: _Predicates, budget: int) -> None:
+        self.state = state
+        self.alternatives: list[_State] = []
+        self._predicates = predicates
+        self._budget = budget
+        self._position = 0
+        self._replayed = len(state.outcomes)
+
+    def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
+        if not (first.parameters or second.parameters):
+            return decide_constants(first, relation, second)
+        if self._position < self._replayed:
+            self._position += 1
+            return self.state.outcomes[self._position - 1]
+        outcome = self._outcome(first, relation, second)
+        self.state.outcomes.append(outcome)
+        return outcome
+
+    def _outcome(self, first: Expression, relation: Relation, second: Expression) -> bool:
+        number, factor = self._predicates.find(first, second)
+        if factor < 0:
+            relation = relation.mirrored
+        state = self.state
+        possible = state.signs.get(number, _ALL_SIGNS)
+        holding = possible & relation.signs
+        if not holding or holding == possible:
+            return bool(holding)
+        by_sign = split_by_sign(self._predicates.scaled[number], state.boxes, self._budget)
+        sides = {}
+        for outcome, signs in ((True, holding), (False, possible - holding)):
+            boxes = [box for sign in (-1, 0, 1) if sign in signs for box in by_sign[sign]]
+            sides[outcome] = boxes + by_sign[None], signs
+        if not sides[False][0] or not sides[True][0]:
+            outcome = bool(sides[True][0])
+            state.boxes = sides[outcome][0]
+            return outcome
+        other = state.copy()
+        other.outcomes.append(False)
+        for branch, outcome in ((state, True), (other, False)):
+            branch.conditions.append(Condition(number, relation, outcome))
+            branch.boxes, branch.signs[number] = sides[outcome]
+        self.alternatives.append(other)
+        return True
+
+
+class _Tracer:
+    def __init__(
+        self, program: Program, instance: Any, domain: Domain, limit: int, budget: int
+    ) -> None:
+        self._program, self._instance, self._domain = program, instance, domain
+        self._limit, self._budget = limit, budget
+        self._predicates = _Predicates()
+
+    def trace(self) -> Trace:
+        paths: list[Path] = []
+        pending = [_State([], [], [Box(dict(self._domain.ranges))], {})]
+        while pending:
+            if len(paths) == self._limit:
+                raise BranchLimitError(
+                    f"the program has more than {self._limit} paths on {self._domain.ranges}; "
+                    "trace a smaller instance or domain, or raise the limit (what was found is in "
+                    "the attribute `trace` of this error)",
+                    self._found(paths),
+                )
+            follower = _Follower(pending.pop(), self._predicates, self._budget)
+            with deciding(follower):
+                value = checked_output(self._program(self._instance, self._domain.parameters))
+            state = follower.state
+            paths.append(Path(tuple(state.conditions), value, self._witness(state)))
+            pending += follower.alternatives
+        return self._found(paths)
+
+    def _found(self, paths: list[Path]) -> Trace:
+        """Number the predicates by their first appearance on a path."""
+        numbers: dict[int, int] = {}
+        renumbered = []
+        for path in paths:
+            conditions = tuple(
+                condition._replace(predicate=numbers.setdefault(condition.predicate, len(numbers)))
+                for condition in path.conditions
+            )
+            renumbered.append(Path(conditions, path.value, path.witness))
+        functions = tuple(self._predicates.functions[number] for number in numbers)
+        return Trace(dict(self._domain.ranges), tuple(renumbered), functions)
+
+    def _witness(self, state: _State) -> dict[str, Any] | None:
+        for box in state.boxes:
+            if box.is_certain:
+                return next(box.points())
+        for point in self._candidates(state):
+            if all(self._holds(condition, point) for condition in state.conditions):
+                return point
+        return None
+
+    def _candidates(self, state: _State) -> Iterator[dict[str, Fraction]]:
+        for box in state.boxes[: self._budget]:
+            yield from box.points()
+
+    def _holds(self, condition: Condition, point: dict[str, Fraction]) -> bool:
+        sign = self._predicates.functions[condition.predicate].sign(point)
+        return sign is not None and condition.relation.holds(sign) == condition.holds
