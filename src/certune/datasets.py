@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from certune.errors import InputError
-from certune.families.linkage.instance import ClusteringInstance, Metric
+from certune.families.linkage.instance import ClusteringInstance
+from certune.families.metrics import Metric
 
 RandomState: TypeAlias = int | np.random.Generator | None
 

@@ -1,0 +1,214 @@
+"""How many nodes an interpolant needs, proved: soft labels are bounded on a complex ellipse.
+
+Soft labels are analytic where the phases of the edge weights stay within a half plane, and the
+weak form of the harmonic equation bounds them there (``docs/theory/harmonic-labeling.md``):
+
+    |f_u(z)| <= 1 + (sin(theta) exp(eta) S_u + T_u) / (cos(theta) - epsilon)
+
+theta is the largest phase and eta the largest change of a log-weight over the ellipse, both after
+the best common shift and over *strong* edges only; S_u = sqrt(energy * resistance) at the centre;
+epsilon and T_u pay for the weak edges, whose phases are free.  Chebyshev interpolation of degree N
+on the ellipse with parameter rho then errs by at most ``4 M rho**-N / (rho - 1)``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from certune.families.graph_ssl.course import Course, FloatArray
+from certune.families.graph_ssl.graph import Graph
+from certune.families.graph_ssl.harmonic import DOUBLE_RANGE, PointSolver
+from certune.kernels.bottlenecks import (
+    log_weak_sum,
+    lower_margins,
+    path_maxima,
+    range_of_strong,
+    spanning_tree,
+    tail_of_margins,
+)
+from certune.kernels.gth import class_energies, inverse_diagonal
+
+# Weak edges may take this much of the coercivity of the strong ones.
+WEAK_SHARE = 0.05
+PHASES = (0.8, 1.15, 1.4)
+# Charged for the rounding of exponents, angles and sums in this module.
+SLACK = 1e-6
+
+
+@dataclass(frozen=True)
+class Image:
+    """Where a power of z lies for z in a box: real parts, size of imaginary parts, at the centre."""
+
+    low: float
+    high: float
+    imaginary: float
+    centre: float
+
+    @property
+    def deviation(self) -> float:
+        """Largest distance of a real part from the one at the centre."""
+        return max(self.high - self.centre, self.centre - self.low)
+
+
+def image(power: int, centre: float, real: float, imaginary: float) -> Image:
+    """Image of ``|Re z - centre| <= real, |Im z| <= imaginary`` under ``z**power``, power <= 2."""
+    if power == 0:
+        return Image(1.0, 1.0, 0.0, 1.0)
+    low, high = centre - real, centre + real
+    if power == 1:
+        return Image(low, high, imaginary, centre)
+    farthest = max(abs(low), abs(high))
+    nearest = 0.0 if low <= 0.0 <= high else min(abs(low), abs(high))
+    return Image(
+        nearest**2 - imaginary**2, farthest**2, 2 * farthest * imaginary, centre * centre
+    )
+
+
+class Certifier:
+    """Bounds of the soft labels of a graph on complex ellipses around parts of a course."""
+
+    def __init__(self, graph: Graph, course: Course, solver: PointSolver) -> None:
+        self._graph, self._course, self._solver = graph, course, solver
+        self._first = graph.combined(np.array([float(u) for u in course.first]))
+        self._second = graph.combined(np.array([float(v) for v in course.second]))
+
+    def exponents(self, a: float, b: float) -> tuple[FloatArray, FloatArray]:
+        """Exponents of all edges where the powers of z have the values a and b."""
+        (p, p_labelled), (q, q_labelled) = self._first, self._second
+        return a * p + b * q, a * p_labelled + b * q_labelled
+
+    def degree_for(self, low: float, high: float, tolerance: float) -> int | None:
+        """Degree of an interpolant on [low, high] that is proved to err by at most ``tolerance``.
+
+        None if no ellipse was found on which the soft labels are bounded.
+        """
+        centre, half = 0.5 * (low + high), 0.5 * (high - low)
+        local = _Local(self, centre)
+        degrees = []
+        reach = local.reach()
+        for phase in PHASES:
+            y = 2 * phase / (reach * half)
+            rho = y + math.sqrt(y * y + 1)
+            growth = local.log_growth(0.5 * half * (rho + 1 / rho), 0.5 * half * (rho - 1 / rho))
+            if growth < math.inf:
+                needed = (growth + math.log(4 / (rho - 1)) - math.log(tolerance)) / math.log(rho)
+                degrees.append(max(4, math.ceil(needed + SLACK)))
+        return min(degrees, default=None)
+
+
+class _Local:
+    """What is known at the centre of an ellipse."""
+
+    def __init__(self, certifier: Certifier, centre: float) -> None:
+        self._certifier, self._centre = certifier, centre
+        self._graph, self._course = certifier._graph, certifier._course
+        a, b = centre**self._course.first_power, centre**self._course.second_power
+        self._between, self._to_labelled = certifier.exponents(a, b)
+        graph = self._graph
+        self._tree = spanning_tree(
+            self._between, self._to_labelled, graph.is_edge, graph.is_edge_to_labelled
+        )
+        self._hops = 2 * int(self._tree[2].max())
+        self._log_sensitivity = self._sensitivity()
+
+    def _maxima(self, exponents: tuple[FloatArray, FloatArray]) -> FloatArray:
+        order, parent, _, via = self._tree
+        return np.asarray(path_maxima(*exponents, order, parent, via))
+
+    def _sensitivity(self) -> FloatArray:
+        """Logarithm of ``sqrt(energy * resistance)`` at the centre, one for each node."""
+        graph, solver = self._graph, self._certifier._solver
+        largest = self._maxima((self._between, self._to_labelled))[:-1, -1]
+        nearest = self._to_labelled[graph.is_edge_to_labelled].min()
+        smallest = min(self._between[graph.is_edge].min(initial=np.inf), nearest)
+        if largest.max() - smallest > DOUBLE_RANGE:
+            # The energy of the function that is 0 on all nodes, and the resistance of a path.
+            energy = math.log(graph.is_edge_to_labelled.sum()) - nearest
+            return 0.5 * (energy + math.log(self._hops) + largest) + SLACK
+        solver.solve(self._course.rates(Fraction(self._centre)), smallest, False)
+        resistance = inverse_diagonal(solver.weights, solver.sums)
+        energy = class_energies(solver.classes, solver.sums).max()
+        if not energy > 0:  # one class only: all soft labels are constant
+            return np.full(graph.n_nodes, -np.inf)
+        return np.asarray(0.5 * (math.log(energy) + np.log(resistance)) + SLACK)
+
+    def reach(self) -> float:
+        """Range of the derivatives of the exponents over strong edges at the centre."""
+        ranges, _, _, _ = self._strong_edges(0.0, 0.0)
+        course, z = self._course, self._centre
+        slopes = [
+            power * abs(z) ** (power - 1) if power else 0.0
+            for power in (course.first_power, course.second_power)
+        ]
+        return max(ranges[0] * slopes[0] + ranges[1] * slopes[1], 1e-300)
+
+    def _images(self, real: float, imaginary: float) -> tuple[Image, Image]:
+        course = self._course
+        first = image(course.first_power, self._centre, real, imaginary)
+        return first, image(course.second_power, self._centre, real, imaginary)
+
+    def _strong_edges(
+        self, real: float, imaginary: float
+    ) -> tuple[tuple[float, float], float, float, FloatArray]:
+        """Ranges of both coefficients over strong edges, and what the weak edges cost."""
+        graph, certifier = self._graph, self._certifier
+        first, second = self._images(real, imaginary)
+        corners = [(a, b) for a in {first.low, first.high} for b in {second.low, second.high}]
+        corners.sort()
+        margins = np.full(self._between.shape, np.inf)
+        margins_to_labelled = np.full(self._to_labelled.shape, np.inf)
+        for a, b in corners:
+            exponents = certifier.exponents(a, b)
+            lower_margins(*exponents, self._maxima(exponents), margins, margins_to_labelled)
+        tail = self._hops * tail_of_margins(
+            margins, margins_to_labelled, graph.is_edge, graph.is_edge_to_labelled
+        )
+        enough = np.flatnonzero(tail * (1 + SLACK) + SLACK**2 <= WEAK_SHARE)
+        cutoff = float(enough[0]) if enough.size else math.inf
+        share = float(tail[enough[0]]) * (1 + SLACK) + SLACK**2 if enough.size else 0.0
+        (p, p_labelled), (q, q_labelled) = certifier._first, certifier._second
+        ranges = range_of_strong(
+            p,
+            q,
+            p_labelled,
+            q_labelled,
+            graph.is_edge,
+            graph.is_edge_to_labelled,
+            margins,
+            margins_to_labelled,
+            cutoff,
+        )
+        leak = np.full(graph.n_nodes, -np.inf)
+        if enough.size:
+            for a, b in corners:
+                exponents = certifier.exponents(a, b)
+                largest = self._maxima(exponents)
+                log_sum = log_weak_sum(
+                    *exponents,
+                    graph.is_edge,
+                    graph.is_edge_to_labelled,
+                    largest,
+                    margins,
+                    margins_to_labelled,
+                    cutoff,
+                )
+                leak = np.maximum(leak, log_sum + 0.5 * largest[:-1, -1])
+        return ranges, share, cutoff, leak + math.log(self._hops) + SLACK
+
+    def log_growth(self, real: float, imaginary: float) -> float:
+        """Logarithm of a bound of all soft labels on the ellipse with these half axes."""
+        (p_range, q_range), share, _, leak = self._strong_edges(real, imaginary)
+        first, second = self._images(real, imaginary)
+        phase = 0.5 * (first.imaginary * p_range + second.imaginary * q_range) * (1 + SLACK)
+        shift = 0.5 * (first.deviation * p_range + second.deviation * q_range) * (1 + SLACK)
+        if phase >= 0.5 * math.pi or math.cos(phase) <= share + SLACK:
+            return math.inf
+        coercivity = math.log(math.cos(phase) - share - SLACK)
+        sine = math.log(math.sin(phase)) if phase > 0 else -math.inf
+        strong = 0.5 * math.log1p(share) + shift + sine + self._log_sensitivity
+        growth = np.logaddexp(0.0, np.logaddexp(strong, leak) - coercivity)
+        return float(growth.max()) + SLACK
