@@ -19,7 +19,10 @@ __all__ = [
     "CertuneError",
     "ClusteringInstance",
     "Evaluation",
+    "HarmonicClassifier",
+    "HarmonicLabeling",
     "InputError",
+    "LabelingInstance",
     "Linkage",
     "LinkageClustering",
     "LogReal",
@@ -52,7 +55,8 @@ if TYPE_CHECKING:
         ParameterError,
         UndecidedError,
     )
-    from certune.estimators import LinkageClustering
+    from certune.estimators import HarmonicClassifier, LinkageClustering
+    from certune.families.graph_ssl import HarmonicLabeling, LabelingInstance
     from certune.families.linkage import ClusteringInstance, Linkage
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
     from certune.tuning import (
@@ -79,7 +83,8 @@ else:
             "ParameterError",
             "UndecidedError",
         ),
-        "certune.estimators": ("LinkageClustering",),
+        "certune.estimators": ("HarmonicClassifier", "LinkageClustering"),
+        "certune.families.graph_ssl": ("HarmonicLabeling", "LabelingInstance"),
         "certune.families.linkage": ("ClusteringInstance", "Linkage"),
         "certune.space": ("LogReal", "ParameterSpace", "Real", "Segment", "Simplex"),
         "certune.tuning": (

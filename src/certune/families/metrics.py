@@ -129,6 +129,28 @@ def distance_matrix(points: FloatArray, metric: Metric) -> FloatArray:
     return np.asarray(matrix, dtype=np.float64)
 
 
+def distances_between(points: FloatArray, others: FloatArray, metric: Metric) -> FloatArray:
+    """Matrix of the distances from points to others; scales of a metric come from the others."""
+    from scipy.spatial.distance import cdist
+
+    if callable(metric):
+        rows = [[metric(point, other) for other in others] for point in points]
+        return numeric(rows, f"distances by metric {metric_name(metric)!r}")
+    if metric in _SKLEARN_METRICS:
+        from sklearn.metrics import pairwise_distances
+
+        return np.asarray(pairwise_distances(points, others, metric=metric), dtype=np.float64)
+    scales: dict[str, Any] = {}
+    if metric == "seuclidean":
+        scales["V"] = np.var(others, axis=0, ddof=1)
+    elif metric == "mahalanobis":
+        scales["VI"] = np.linalg.inv(np.atleast_2d(np.cov(others.T))).T
+    if metric in _BOOLEAN_METRICS:
+        points, others = points != 0, others != 0
+    matrix = cdist(points, others, _SCIPY_NAME_OF.get(metric, metric), **scales)
+    return np.asarray(matrix, dtype=np.float64)
+
+
 def stacked(distances: Any) -> FloatArray:
     """Array (L, n, n) of what the user gave as distances; values are not checked here."""
     if isinstance(distances, list | tuple) and distances:

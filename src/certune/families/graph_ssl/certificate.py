@@ -34,14 +34,18 @@ from certune.kernels.gth import class_energies, inverse_diagonal
 
 # Weak edges may take this much of the coercivity of the strong ones.
 WEAK_SHARE = 0.05
-PHASES = (0.8, 1.15, 1.4)
+# Phases that are tried: a larger one allows a larger ellipse, with a larger bound on it.
+PHASES = (1.35, 0.95)
+ATTEMPTS = 8
+# Imaginary half axis of an ellipse over half the interval: larger ones gain little.
+LARGEST_RATIO = 20.0
 # Charged for the rounding of exponents, angles and sums in this module.
 SLACK = 1e-6
 
 
 @dataclass(frozen=True)
 class Image:
-    """Where a power of z lies for z in a box: real parts, size of imaginary parts, at the centre."""
+    """Where a power of z lies for z in a box, and its value at the centre of the box."""
 
     low: float
     high: float
@@ -63,9 +67,7 @@ def image(power: int, centre: float, real: float, imaginary: float) -> Image:
         return Image(low, high, imaginary, centre)
     farthest = max(abs(low), abs(high))
     nearest = 0.0 if low <= 0.0 <= high else min(abs(low), abs(high))
-    return Image(
-        nearest**2 - imaginary**2, farthest**2, 2 * farthest * imaginary, centre * centre
-    )
+    return Image(nearest**2 - imaginary**2, farthest**2, 2 * farthest * imaginary, centre * centre)
 
 
 class Certifier:
@@ -89,15 +91,40 @@ class Certifier:
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         local = _Local(self, centre)
         degrees = []
-        reach = local.reach()
+        ratio = LARGEST_RATIO
         for phase in PHASES:
-            y = 2 * phase / (reach * half)
-            rho = y + math.sqrt(y * y + 1)
-            growth = local.log_growth(0.5 * half * (rho + 1 / rho), 0.5 * half * (rho - 1 / rho))
+            for _ in range(ATTEMPTS):
+                rho = ratio + math.sqrt(ratio * ratio + 1)
+                ellipse = local.ellipse(0.5 * half * (rho + 1 / rho), 0.5 * half * (rho - 1 / rho))
+                if ellipse.phase <= 1.02 * phase:
+                    break
+                ratio *= max(0.2, phase / ellipse.phase)
+            growth = local.log_growth(ellipse)
             if growth < math.inf:
                 needed = (growth + math.log(4 / (rho - 1)) - math.log(tolerance)) / math.log(rho)
                 degrees.append(max(4, math.ceil(needed + SLACK)))
         return min(degrees, default=None)
+
+
+@dataclass(frozen=True)
+class Ellipse:
+    """What the edges do on an ellipse.
+
+    Attributes
+    ----------
+    phase, shift : float
+        Largest phase and largest change of a log-weight over strong edges, after the best common
+        shift.
+    weak_share : float
+        Share of the coercivity that the weak edges can take away.
+    log_leak : array
+        Logarithm of what the weak edges add to the bound of each node.
+    """
+
+    phase: float
+    shift: float
+    weak_share: float
+    log_leak: FloatArray
 
 
 class _Local:
@@ -128,7 +155,7 @@ class _Local:
         if largest.max() - smallest > DOUBLE_RANGE:
             # The energy of the function that is 0 on all nodes, and the resistance of a path.
             energy = math.log(graph.is_edge_to_labelled.sum()) - nearest
-            return 0.5 * (energy + math.log(self._hops) + largest) + SLACK
+            return np.asarray(0.5 * (energy + math.log(self._hops) + largest) + SLACK)
         solver.solve(self._course.rates(Fraction(self._centre)), smallest, False)
         resistance = inverse_diagonal(solver.weights, solver.sums)
         energy = class_energies(solver.classes, solver.sums).max()
@@ -136,27 +163,11 @@ class _Local:
             return np.full(graph.n_nodes, -np.inf)
         return np.asarray(0.5 * (math.log(energy) + np.log(resistance)) + SLACK)
 
-    def reach(self) -> float:
-        """Range of the derivatives of the exponents over strong edges at the centre."""
-        ranges, _, _, _ = self._strong_edges(0.0, 0.0)
-        course, z = self._course, self._centre
-        slopes = [
-            power * abs(z) ** (power - 1) if power else 0.0
-            for power in (course.first_power, course.second_power)
-        ]
-        return max(ranges[0] * slopes[0] + ranges[1] * slopes[1], 1e-300)
-
-    def _images(self, real: float, imaginary: float) -> tuple[Image, Image]:
-        course = self._course
+    def ellipse(self, real: float, imaginary: float) -> Ellipse:
+        """The ellipse around the centre with these half axes."""
+        graph, certifier, course = self._graph, self._certifier, self._course
         first = image(course.first_power, self._centre, real, imaginary)
-        return first, image(course.second_power, self._centre, real, imaginary)
-
-    def _strong_edges(
-        self, real: float, imaginary: float
-    ) -> tuple[tuple[float, float], float, float, FloatArray]:
-        """Ranges of both coefficients over strong edges, and what the weak edges cost."""
-        graph, certifier = self._graph, self._certifier
-        first, second = self._images(real, imaginary)
+        second = image(course.second_power, self._centre, real, imaginary)
         corners = [(a, b) for a in {first.low, first.high} for b in {second.low, second.high}]
         corners.sort()
         margins = np.full(self._between.shape, np.inf)
@@ -171,7 +182,7 @@ class _Local:
         cutoff = float(enough[0]) if enough.size else math.inf
         share = float(tail[enough[0]]) * (1 + SLACK) + SLACK**2 if enough.size else 0.0
         (p, p_labelled), (q, q_labelled) = certifier._first, certifier._second
-        ranges = range_of_strong(
+        p_range, q_range = range_of_strong(
             p,
             q,
             p_labelled,
@@ -197,18 +208,20 @@ class _Local:
                     cutoff,
                 )
                 leak = np.maximum(leak, log_sum + 0.5 * largest[:-1, -1])
-        return ranges, share, cutoff, leak + math.log(self._hops) + SLACK
+        return Ellipse(
+            phase=0.5 * (first.imaginary * p_range + second.imaginary * q_range) * (1 + SLACK),
+            shift=0.5 * (first.deviation * p_range + second.deviation * q_range) * (1 + SLACK),
+            weak_share=share,
+            log_leak=leak + math.log(self._hops) + SLACK,
+        )
 
-    def log_growth(self, real: float, imaginary: float) -> float:
-        """Logarithm of a bound of all soft labels on the ellipse with these half axes."""
-        (p_range, q_range), share, _, leak = self._strong_edges(real, imaginary)
-        first, second = self._images(real, imaginary)
-        phase = 0.5 * (first.imaginary * p_range + second.imaginary * q_range) * (1 + SLACK)
-        shift = 0.5 * (first.deviation * p_range + second.deviation * q_range) * (1 + SLACK)
+    def log_growth(self, ellipse: Ellipse) -> float:
+        """Logarithm of a bound of all soft labels on an ellipse, infinite if there is none."""
+        phase, share = ellipse.phase, ellipse.weak_share
         if phase >= 0.5 * math.pi or math.cos(phase) <= share + SLACK:
             return math.inf
         coercivity = math.log(math.cos(phase) - share - SLACK)
         sine = math.log(math.sin(phase)) if phase > 0 else -math.inf
-        strong = 0.5 * math.log1p(share) + shift + sine + self._log_sensitivity
-        growth = np.logaddexp(0.0, np.logaddexp(strong, leak) - coercivity)
+        strong = 0.5 * math.log1p(share) + ellipse.shift + sine + self._log_sensitivity
+        growth = np.logaddexp(0.0, np.logaddexp(strong, ellipse.log_leak) - coercivity)
         return float(growth.max()) + SLACK

@@ -195,7 +195,9 @@ class HarmonicLabeling(Family):
         distances = np.asarray(instance.distances)
         weights = np.array(self._reference(instance))
         above = np.triu_indices(instance.n_points, 1)
-        median = float(np.median(sum(w * d[above] for w, d in zip(weights, distances, strict=True))))
+        median = float(
+            np.median(sum(w * d[above] for w, d in zip(weights, distances, strict=True)))
+        )
         sigma = math.sqrt(median) if median > 0 else 1.0
         return {"median distance": {"sigma": sigma, **self._uniform_weights()}}
 
@@ -242,7 +244,9 @@ class HarmonicLabeling(Family):
         """The graph on which labels are propagated, without weights."""
         return graph_of(instance, self.n_neighbors, np.array(self._reference(instance)))
 
-    def _values(self, instance: LabelingInstance, params: Params) -> tuple[float, tuple[float, ...]]:
+    def _values(
+        self, instance: LabelingInstance, params: Params
+    ) -> tuple[float, tuple[float, ...]]:
         """Bandwidth and weights, checked; any positive sigma is allowed, not only the range."""
         if not isinstance(params, Mapping):
             if self._tunes_weights or not isinstance(self._sigma, tuple):

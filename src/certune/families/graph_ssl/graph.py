@@ -71,9 +71,7 @@ def weighted_sum(factors: FloatArray, matrices: FloatArray) -> FloatArray:
     return total
 
 
-def graph_of(
-    instance: LabelingInstance, n_neighbors: int | None, reference: FloatArray
-) -> Graph:
+def graph_of(instance: LabelingInstance, n_neighbors: int | None, reference: FloatArray) -> Graph:
     """The graph of an instance.
 
     Parameters

@@ -134,7 +134,7 @@ def winners(graph: Graph, rates: Sequence[Fraction], symmetry: Symmetry) -> IntA
     soft, error = soft_labels(graph, rates)
     lead = soft.max(axis=1, keepdims=True) - soft
     candidates = lead <= 2 * error
-    result = np.argmax(soft, axis=1).astype(np.int64)
+    result: IntArray = np.argmax(soft, axis=1).astype(np.int64)
     open_nodes = np.flatnonzero(candidates.sum(axis=1) > 1)
     remaining = []
     for node in open_nodes.tolist():
@@ -188,7 +188,9 @@ def ball_labels(graph: Graph, rates: Sequence[Fraction], bits: int) -> list[list
         factors = [arb(fmpq(rate.numerator, rate.denominator)) for rate in rates]
 
         def weight(distances: Any) -> arb:
-            return (-sum((f * arb(d) for f, d in zip(factors, distances, strict=True)), arb(0))).exp()
+            return (
+                -sum((f * arb(d) for f, d in zip(factors, distances, strict=True)), arb(0))
+            ).exp()
 
         matrix = [[arb(0)] * n for _ in range(n)]
         right = [[arb(0)] * graph.n_classes for _ in range(n)]

@@ -21,7 +21,6 @@ from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.harmonic import (
     DOUBLE_RANGE,
-    LARGEST_EXPONENT,
     UNIT,
     PointSolver,
     exponent_range,
@@ -123,7 +122,9 @@ class Interpolator:
             degree = certifier.degree_for(start, stop, tolerance)
             self.n_solves += 1
             if degree is None or degree > DEGREE:
-                width = (stop - start) * (0.5 if degree is None else max(0.25, 0.9 * DEGREE / degree))
+                width = (stop - start) * (
+                    0.5 if degree is None else max(0.25, 0.9 * DEGREE / degree)
+                )
                 if width < NARROWEST * max(abs(start), abs(high)):
                     raise UndecidedError(
                         f"soft labels cannot be bounded near the coordinate {start!r}: their "
@@ -131,7 +132,7 @@ class Interpolator:
                     )
                 continue
             yield self._panel(start, stop, self.values(start, stop, degree, None), tolerance)
-            width = (stop - start) * min(2.0, 0.95 * DEGREE / degree)
+            width = (stop - start) * min(3.0, 0.95 * DEGREE / degree)
             start = stop
 
     def _adaptive(self, low: float, high: float) -> Iterator[Panel]:
@@ -154,6 +155,3 @@ class Interpolator:
             else:
                 middle = 0.5 * (start + stop)
                 pending += [(middle, stop), (start, middle)]
-
-
-__all__ = ["LARGEST_EXPONENT", "Interpolator", "Panel", "chebyshev_nodes"]

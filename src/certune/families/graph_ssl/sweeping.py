@@ -7,9 +7,10 @@ gaps where it is open, and the utility is the mean of these functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +47,11 @@ def leaves_of(interpolator: Interpolator, symmetry: Symmetry, certified: bool) -
         suspects = _suspects(info, local)
         if suspects.size and _drop_symmetric_ties(panel, suspects, admitted, symmetry):
             info, local = _settled(panel, admitted)
-        centre, half = 0.5 * (panel.low + panel.high), 0.5 * (panel.high - panel.low)
-        position = centre + half * local
-        position[local == -1.0] = panel.low
-        position[local == 1.0] = panel.high
+        half = 0.5 * (panel.high - panel.low)
+        # Measured from the nearer end, so that the rounding is relative to the result.
+        position = np.where(
+            local < 0.0, panel.low + half * (1.0 + local), panel.high - half * (1.0 - local)
+        )
         infos.append(info)
         ends.append(position)
     return Leaves(np.concatenate(infos), np.concatenate(ends))
@@ -57,17 +59,11 @@ def leaves_of(interpolator: Interpolator, symmetry: Symmetry, certified: bool) -
 
 def _settled(panel: Panel, admitted: NDArray[np.bool_]) -> tuple[NDArray[np.int64], FloatArray]:
     errors = np.full(len(panel.series), panel.error)
-    return settle(panel.series, admitted, errors, halving_matrix_of(panel.series.shape[2] - 1))
+    info, local = settle(panel.series, admitted, errors, _halving(panel.series.shape[2] - 1))
+    return info, local
 
 
-_HALVINGS: dict[int, FloatArray] = {}
-
-
-def halving_matrix_of(degree: int) -> FloatArray:
-    """The matrix of `halving_matrix`, made once."""
-    if degree not in _HALVINGS:
-        _HALVINGS[degree] = halving_matrix(degree)
-    return _HALVINGS[degree]
+_halving = lru_cache(maxsize=128)(halving_matrix)
 
 
 def _suspects(info: NDArray[np.int64], local: FloatArray) -> IntArray:
@@ -102,13 +98,13 @@ def _drop_symmetric_ties(
 def utility(
     leaves: Leaves,
     course: Course,
-    truth: Sequence[int],
+    truth: IntArray,
     n_always_right: int,
     n_unlabelled: int,
     winners_at: Winners,
     name: str,
 ) -> PiecewiseFunction:
-    """Share of unlabelled points that get their true class, as a function of t.
+    """Share of unlabelled points that get their truth class, as a function of t.
 
     Parameters
     ----------
@@ -116,7 +112,7 @@ def utility(
         Parts of all nodes.
     course : Course
         The segment.
-    truth : sequence of int
+    truth : int64 array
         True class (column) of every node, -1 if it has no column.
     n_always_right, n_unlabelled : int
         Points that no label reaches and whose answer is right; all unlabelled points.
@@ -126,14 +122,13 @@ def utility(
     name : str
         Name of the parameter.
     """
-    true = np.asarray(truth, dtype=np.int64)
     node, winner, rival = leaves.info.T
-    right = (winner == true[node]).astype(np.int64)
-    also = (rival == true[node]).astype(np.int64)
+    right = (winner == truth[node]).astype(np.int64)
+    also = (rival == truth[node]).astype(np.int64)
     lower = np.where(winner == OPEN, 0, np.minimum(right, also))
-    upper = np.where(winner == OPEN, np.where(true[node] < 0, 0, 1), np.maximum(right, also))
-    least = np.full(len(true), 1)
-    most = np.zeros(len(true), dtype=np.int64)
+    upper = np.where(winner == OPEN, np.where(truth[node] < 0, 0, 1), np.maximum(right, also))
+    least = np.full(len(truth), 1)
+    most = np.zeros(len(truth), dtype=np.int64)
     np.minimum.at(least, node, lower)
     np.maximum.at(most, node, upper)
     constant = int(least[least == most].sum()) + n_always_right
@@ -141,7 +136,7 @@ def utility(
         PiecewiseFunction.constant(course.low, course.high, Fraction(constant, n_unlabelled), name)
     ]
     order = np.argsort(node, kind="stable")
-    bounds = np.searchsorted(node[order], np.arange(len(true) + 1))
+    bounds = np.searchsorted(node[order], np.arange(len(truth) + 1))
     ends_known: dict[float, IntArray] = {}
     for i in np.flatnonzero(least != most).tolist():
         own = order[bounds[i] : bounds[i + 1]]
@@ -149,7 +144,7 @@ def utility(
         def at_end(t: float, i: int = i) -> int:
             if t not in ends_known:
                 ends_known[t] = winners_at(t)
-            return int(ends_known[t][i] == true[i])
+            return int(ends_known[t][i] == truth[i])
 
         parts = leaves.ends[own], lower[own], upper[own]
         functions.append(_correctness(*parts, course, n_unlabelled, at_end, name))
