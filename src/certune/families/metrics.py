@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from certune.errors import InputError
+from certune.errors import InputError, ParameterError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 ArrayType = TypeVar("ArrayType", bound=NDArray[Any])
@@ -224,3 +224,20 @@ def evened_out(matrices: FloatArray, label_of: Callable[[int], str]) -> FloatArr
             matrix[:] = matrix / 2 + matrix.T / 2
         np.fill_diagonal(matrix, 0.0)
     return matrices
+
+
+def checked_weights(weights: Any, n_metrics: int | None = None) -> tuple[float, ...]:
+    """Weights of metrics as a tuple of floats, or raise."""
+    try:
+        array = np.atleast_1d(np.asarray(weights, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ParameterError(f"weights must be numbers, got {weights!r}") from None
+    if array.ndim != 1 or n_metrics not in (None, len(array)):
+        raise ParameterError(f"weights must have {n_metrics} entries, got {weights!r}")
+    if not np.isfinite(array).all() or (array < 0).any() or not array.max(initial=0.0) > 0:
+        raise ParameterError(
+            f"weights must be finite, non-negative and one of them positive, got {weights!r}"
+        )
+    if not 1e-100 <= array.max() <= 1e100:
+        raise ParameterError(f"weights must be of ordinary size, got {weights!r}; divide them")
+    return tuple(float(w) for w in array)

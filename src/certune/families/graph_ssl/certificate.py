@@ -16,10 +16,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
 from certune.families.graph_ssl.course import Course, FloatArray
+from certune.families.graph_ssl.exponents import Exponents
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.harmonic import DOUBLE_RANGE, PointSolver
 from certune.kernels.bottlenecks import (
@@ -39,8 +41,9 @@ PHASES = (1.35, 0.95)
 ATTEMPTS = 8
 # Imaginary half axis of an ellipse over half the interval: larger ones gain little.
 LARGEST_RATIO = 20.0
-# Charged for the rounding of exponents, angles and sums in this module.
+# Charged for the rounding of angles and sums in this module, and of exponents, relatively.
 SLACK = 1e-6
+EXPONENT_ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,11 @@ class Image:
     high: float
     imaginary: float
     centre: float
+
+    @property
+    def size(self) -> float:
+        """Bound of the absolute value."""
+        return max(abs(self.low), abs(self.high)) + self.imaginary
 
     @property
     def deviation(self) -> float:
@@ -73,15 +81,11 @@ def image(power: int, centre: float, real: float, imaginary: float) -> Image:
 class Certifier:
     """Bounds of the soft labels of a graph on complex ellipses around parts of a course."""
 
-    def __init__(self, graph: Graph, course: Course, solver: PointSolver) -> None:
-        self._graph, self._course, self._solver = graph, course, solver
-        self._first = graph.combined(np.array([float(u) for u in course.first]))
-        self._second = graph.combined(np.array([float(v) for v in course.second]))
-
-    def exponents(self, a: float, b: float) -> tuple[FloatArray, FloatArray]:
-        """Exponents of all edges where the powers of z have the values a and b."""
-        (p, p_labelled), (q, q_labelled) = self._first, self._second
-        return a * p + b * q, a * p_labelled + b * q_labelled
+    def __init__(
+        self, graph: Graph, course: Course, exponents: Exponents, solver: PointSolver
+    ) -> None:
+        self.graph, self.course = graph, course
+        self.exponents, self.solver = exponents, solver
 
     def degree_for(self, low: float, high: float, tolerance: float) -> int | None:
         """Degree of an interpolant on [low, high] that is proved to err by at most ``tolerance``.
@@ -132,9 +136,8 @@ class _Local:
 
     def __init__(self, certifier: Certifier, centre: float) -> None:
         self._certifier, self._centre = certifier, centre
-        self._graph, self._course = certifier._graph, certifier._course
-        a, b = centre**self._course.first_power, centre**self._course.second_power
-        self._between, self._to_labelled = certifier.exponents(a, b)
+        self._graph, self._course = certifier.graph, certifier.course
+        self._between, self._to_labelled = certifier.exponents.at_point(centre)
         graph = self._graph
         self._tree = spanning_tree(
             self._between, self._to_labelled, graph.is_edge, graph.is_edge_to_labelled
@@ -148,7 +151,7 @@ class _Local:
 
     def _sensitivity(self) -> FloatArray:
         """Logarithm of ``sqrt(energy * resistance)`` at the centre, one for each node."""
-        graph, solver = self._graph, self._certifier._solver
+        graph, solver = self._graph, self._certifier.solver
         largest = self._maxima((self._between, self._to_labelled))[:-1, -1]
         nearest = self._to_labelled[graph.is_edge_to_labelled].min()
         smallest = min(self._between[graph.is_edge].min(initial=np.inf), nearest)
@@ -168,20 +171,26 @@ class _Local:
         graph, certifier, course = self._graph, self._certifier, self._course
         first = image(course.first_power, self._centre, real, imaginary)
         second = image(course.second_power, self._centre, real, imaginary)
-        corners = [(a, b) for a in {first.low, first.high} for b in {second.low, second.high}]
-        corners.sort()
+        corners = list(
+            product(
+                dict.fromkeys((first.low, first.high)), dict.fromkeys((second.low, second.high))
+            )
+        )
+        size = certifier.exponents.size_at(first.size, second.size)
+        slack = SLACK + EXPONENT_ROUNDING * size
         margins = np.full(self._between.shape, np.inf)
         margins_to_labelled = np.full(self._to_labelled.shape, np.inf)
         for a, b in corners:
-            exponents = certifier.exponents(a, b)
+            exponents = certifier.exponents.at(a, b)
             lower_margins(*exponents, self._maxima(exponents), margins, margins_to_labelled)
         tail = self._hops * tail_of_margins(
             margins, margins_to_labelled, graph.is_edge, graph.is_edge_to_labelled
         )
-        enough = np.flatnonzero(tail * (1 + SLACK) + SLACK**2 <= WEAK_SHARE)
+        tail = tail * math.exp(slack) + slack**2
+        enough = np.flatnonzero(tail <= WEAK_SHARE)
         cutoff = float(enough[0]) if enough.size else math.inf
-        share = float(tail[enough[0]]) * (1 + SLACK) + SLACK**2 if enough.size else 0.0
-        (p, p_labelled), (q, q_labelled) = certifier._first, certifier._second
+        share = float(tail[enough[0]]) if enough.size else 0.0
+        (p, p_labelled), (q, q_labelled) = certifier.exponents.first, certifier.exponents.second
         p_range, q_range = range_of_strong(
             p,
             q,
@@ -196,7 +205,7 @@ class _Local:
         leak = np.full(graph.n_nodes, -np.inf)
         if enough.size:
             for a, b in corners:
-                exponents = certifier.exponents(a, b)
+                exponents = certifier.exponents.at(a, b)
                 largest = self._maxima(exponents)
                 log_sum = log_weak_sum(
                     *exponents,
@@ -209,10 +218,10 @@ class _Local:
                 )
                 leak = np.maximum(leak, log_sum + 0.5 * largest[:-1, -1])
         return Ellipse(
-            phase=0.5 * (first.imaginary * p_range + second.imaginary * q_range) * (1 + SLACK),
-            shift=0.5 * (first.deviation * p_range + second.deviation * q_range) * (1 + SLACK),
+            phase=0.5 * (first.imaginary * p_range + second.imaginary * q_range) + slack,
+            shift=0.5 * (first.deviation * p_range + second.deviation * q_range) + slack,
             weak_share=share,
-            log_leak=leak + math.log(self._hops) + SLACK,
+            log_leak=leak + math.log(self._hops) + slack,
         )
 
     def log_growth(self, ellipse: Ellipse) -> float:
@@ -221,7 +230,8 @@ class _Local:
         if phase >= 0.5 * math.pi or math.cos(phase) <= share + SLACK:
             return math.inf
         coercivity = math.log(math.cos(phase) - share - SLACK)
-        sine = math.log(math.sin(phase)) if phase > 0 else -math.inf
-        strong = 0.5 * math.log1p(share) + ellipse.shift + sine + self._log_sensitivity
-        growth = np.logaddexp(0.0, np.logaddexp(strong, ellipse.log_leak) - coercivity)
+        strong = 0.5 * math.log1p(share) + ellipse.shift + math.log(math.sin(phase))
+        growth = np.logaddexp(
+            0.0, np.logaddexp(strong + self._log_sensitivity, ellipse.log_leak) - coercivity
+        )
         return float(growth.max()) + SLACK

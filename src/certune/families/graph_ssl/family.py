@@ -28,9 +28,11 @@ from certune.families.graph_ssl.instance import IntArray, LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator
 from certune.families.graph_ssl.sweeping import leaves_of, utility
 from certune.families.graph_ssl.symmetry import Symmetry
+from certune.families.metrics import checked_weights
 from certune.space import LogReal, ParameterSpace, Segment, Simplex
 
 SKLEARN_GAMMA = 20.0
+LARGEST_DISTANCE = 1e100
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class HarmonicLabeling(Family):
                     f"(at least 2); got {n_metrics}"
                 )
         elif weights is not None:
-            self.weights = _weights(weights, n_metrics)
+            self.weights = checked_weights(weights, n_metrics)
             self.n_metrics = len(self.weights)
         parameters: list[LogReal | Simplex] = []
         if isinstance(self._sigma, tuple):
@@ -230,7 +232,12 @@ class HarmonicLabeling(Family):
                 f"{instance.name or 'the instance'} has {instance.n_metrics} metric(s), but the "
                 f"family was made for {self.n_metrics}"
             )
-        _ = instance.distances
+        largest = float(instance.distances.max(initial=0.0))
+        if largest > LARGEST_DISTANCE:
+            raise InputError(
+                f"distances of {instance.name or 'the instance'} reach {largest:.3g}; expected at "
+                f"most {LARGEST_DISTANCE:.0e}: change the unit of length"
+            )
 
     def instance_fingerprint(self, instance: Any) -> str:
         """Hash of the instance's content."""
@@ -267,7 +274,7 @@ class HarmonicLabeling(Family):
         sigma = _bandwidth(params["sigma"]) if "sigma" in params else self._sigma
         assert not isinstance(sigma, tuple)
         given = params.get("weights", self._reference(instance))
-        return sigma, _weights(given, instance.n_metrics)
+        return sigma, checked_weights(given, instance.n_metrics)
 
     def _rates(self, instance: LabelingInstance, params: Params) -> list[Fraction]:
         sigma, weights = self._values(instance, params)
@@ -403,19 +410,3 @@ def _bandwidth(value: Any) -> float:
             f"sigma must be a positive number of ordinary size, from 1e-100 to 1e100, got {value!r}"
         )
     return number
-
-
-def _weights(weights: Any, n_metrics: int | None = None) -> tuple[float, ...]:
-    try:
-        array = np.atleast_1d(np.asarray(weights, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ParameterError(f"weights must be numbers, got {weights!r}") from None
-    if array.ndim != 1 or n_metrics not in (None, len(array)):
-        raise ParameterError(f"weights must have {n_metrics} entries, got {weights!r}")
-    if not np.isfinite(array).all() or (array < 0).any() or not array.max(initial=0.0) > 0:
-        raise ParameterError(
-            f"weights must be finite, non-negative and one of them positive, got {weights!r}"
-        )
-    if not 1e-100 <= array.max() <= 1e100:
-        raise ParameterError(f"weights must be of ordinary size, got {weights!r}; divide them")
-    return tuple(float(w) for w in array)

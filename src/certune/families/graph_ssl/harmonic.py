@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certune.errors import ParameterError, UndecidedError
+from certune.errors import UndecidedError
 from certune.families.graph_ssl.course import FloatArray, doubled
+from certune.families.graph_ssl.exponents import needed_range
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.instance import IntArray
 from certune.families.graph_ssl.symmetry import Symmetry
-from certune.kernels.bottlenecks import path_maxima, spanning_tree
 from certune.kernels.gth import eliminate, fill_weights, substitute
 from certune.kernels.gth_wide import transition_shares
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 UNIT = 2.0**-53
 # Exponents of edges that matter, within which weights are ordinary doubles (see the theory page).
 DOUBLE_RANGE = 600.0
-LARGEST_EXPONENT = 1e12
 BALL_BITS = 128
 LARGEST_BALL_BITS = 40_000
 
@@ -95,29 +94,15 @@ class PointSolver:
         return soft
 
 
-def exponent_range(graph: Graph, rates: Sequence[Fraction]) -> tuple[float, float]:
-    """Smallest exponent of an edge, and the largest one on a tree that joins all nodes."""
-    between, to_labelled = graph.combined(np.array([float(rate) for rate in rates]))
-    tree = spanning_tree(between, to_labelled, graph.is_edge, graph.is_edge_to_labelled)
-    largest = path_maxima(between, to_labelled, tree[0], tree[1], tree[3])[:-1, -1].max()
-    smallest = min(
-        between[graph.is_edge].min(initial=np.inf),
-        to_labelled[graph.is_edge_to_labelled].min(initial=np.inf),
-    )
-    if not largest < LARGEST_EXPONENT:
-        raise ParameterError(
-            f"sigma is too small for these distances: an exponent of {largest:.3g} is needed, at "
-            f"most {LARGEST_EXPONENT:.0e} can be handled; use a larger sigma, or scale the "
-            "distances and sigma**2 alike"
-        )
-    return float(smallest), float(largest)
+def _range_at(graph: Graph, rates: Sequence[Fraction]) -> tuple[float, float]:
+    return needed_range(graph, [graph.combined(np.array([float(rate) for rate in rates]))])
 
 
 def soft_labels(graph: Graph, rates: Sequence[Fraction]) -> tuple[FloatArray, float]:
     """Soft labels (n, classes) at rates, and a bound of their error."""
     if graph.n_nodes == 0:
         return np.zeros((0, graph.n_classes)), 0.0
-    smallest, largest = exponent_range(graph, rates)
+    smallest, largest = _range_at(graph, rates)
     solver = PointSolver(graph)
     soft = solver.solve(rates, smallest, largest - smallest > DOUBLE_RANGE)
     return soft, solver.error
@@ -154,7 +139,7 @@ def winners(graph: Graph, rates: Sequence[Fraction], symmetry: Symmetry) -> IntA
 def _decided_by_balls(
     graph: Graph, rates: Sequence[Fraction], questions: list[tuple[int, list[int]]]
 ) -> list[int]:
-    smallest, largest = exponent_range(graph, rates)
+    smallest, largest = _range_at(graph, rates)
     bits = BALL_BITS + 3 * int(largest - smallest)
     while bits <= LARGEST_BALL_BITS:
         soft = ball_labels(graph, rates, bits)

@@ -18,12 +18,12 @@ import numpy as np
 from certune.errors import UndecidedError
 from certune.families.graph_ssl.certificate import Certifier
 from certune.families.graph_ssl.course import Course, FloatArray
+from certune.families.graph_ssl.exponents import Exponents, needed_range
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.harmonic import (
     DOUBLE_RANGE,
     UNIT,
     PointSolver,
-    exponent_range,
 )
 from certune.kernels.settling import coefficients
 
@@ -71,6 +71,7 @@ class Interpolator:
 
     def __init__(self, graph: Graph, course: Course) -> None:
         self.graph, self.course = graph, course
+        self.exponents = Exponents(graph, course)
         self.solver = PointSolver(graph)
         self.n_solves = 0
 
@@ -97,9 +98,8 @@ class Interpolator:
         return result
 
     def _range(self, low: float, high: float) -> tuple[float, bool]:
-        ends = [exponent_range(self.graph, self.course.rates(Fraction(z))) for z in (low, high)]
-        smallest = min(end[0] for end in ends)
-        largest = max(end[1] for end in ends)
+        corners = self.exponents.at_corners(low, high)
+        smallest, largest = needed_range(self.graph, corners)
         return smallest, largest - smallest > DOUBLE_RANGE
 
     def _panel(self, low: float, high: float, values: FloatArray, truncation: float) -> Panel:
@@ -112,7 +112,7 @@ class Interpolator:
         return Panel(low, high, series, error)
 
     def _certified(self, low: float, high: float) -> Iterator[Panel]:
-        certifier = Certifier(self.graph, self.course, self.solver)
+        certifier = Certifier(self.graph, self.course, self.exponents, self.solver)
         tolerance = self.solver.error
         start, width = low, high - low
         while start < high:
