@@ -161,6 +161,27 @@ def substitute(weights, classes, sums, soft):
 
 
 @njit(cache=True, nogil=True)
+def solve_grounded(weights, sums, right):
+    """Solve the grounded Laplacian system for right-hand sides (n, m), in place.
+
+    Each entry is within a small multiple of what the moduli of the right-hand side would give,
+    because the inverse of the matrix and of its factors have no negative entries.
+    """
+    n = len(sums)
+    for i in range(n):
+        for j in range(i + 1, n):
+            share = weights[i, j] / sums[i]
+            for c in range(right.shape[1]):
+                right[j, c] += share * right[i, c]
+    for i in range(n - 1, -1, -1):
+        for c in range(right.shape[1]):
+            total = right[i, c]
+            for j in range(i + 1, n):
+                total += weights[i, j] * right[j, c]
+            right[i, c] = total / sums[i]
+
+
+@njit(cache=True, nogil=True)
 def inverse_diagonal(weights, sums):
     """Diagonal of the inverse of the grounded Laplacian after `eliminate`.
 

@@ -23,7 +23,7 @@ import numpy as np
 from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.exponents import Exponents
 from certune.families.graph_ssl.graph import Graph
-from certune.families.graph_ssl.harmonic import DOUBLE_RANGE, PointSolver
+from certune.families.graph_ssl.solver import DOUBLE_RANGE, PointSolver
 from certune.kernels.bottlenecks import (
     log_weak_sum,
     lower_margins,

@@ -20,7 +20,7 @@ from certune.families.graph_ssl.certificate import Certifier
 from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.exponents import Exponents, needed_range
 from certune.families.graph_ssl.graph import Graph
-from certune.families.graph_ssl.harmonic import (
+from certune.families.graph_ssl.solver import (
     DOUBLE_RANGE,
     UNIT,
     PointSolver,
