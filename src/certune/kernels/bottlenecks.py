@@ -104,47 +104,163 @@ def tail_of_margins(margins, margins_to_labelled, is_edge, is_edge_to_labelled):
 
 
 @njit(cache=True, nogil=True)
-def range_of_strong(
+def ranges_of_strong(
     first, second, first_to_labelled, second_to_labelled, is_edge, is_edge_to_labelled, margins,
-    margins_to_labelled, cutoff,
+    margins_to_labelled, cutoff, shell_of, n_shells,
 ):  # fmt: skip
-    """Range (largest minus smallest) of both coefficients over the edges with margin <= cutoff."""
-    low, high = np.full(2, np.inf), np.full(2, -np.inf)
+    """Smallest and largest value (2, shells, 2) of both coefficients over strong edges.
+
+    Strong edges have a margin of at most ``cutoff``; an edge belongs to the outer of the shells
+    of its ends.
+    """
+    low, high = np.full((n_shells, 2), np.inf), np.full((n_shells, 2), -np.inf)
     n, n_labelled = first_to_labelled.shape
     for i in range(n):
         for j in range(i + 1, n):
             if is_edge[i, j] and margins[i, j] <= cutoff:
-                low[0], high[0] = min(low[0], first[i, j]), max(high[0], first[i, j])
-                low[1], high[1] = min(low[1], second[i, j]), max(high[1], second[i, j])
+                k = max(shell_of[i], shell_of[j])
+                low[k, 0], high[k, 0] = min(low[k, 0], first[i, j]), max(high[k, 0], first[i, j])
+                low[k, 1], high[k, 1] = min(low[k, 1], second[i, j]), max(high[k, 1], second[i, j])
+        k = shell_of[i]
         for j in range(n_labelled):
             if is_edge_to_labelled[i, j] and margins_to_labelled[i, j] <= cutoff:
                 a, b = first_to_labelled[i, j], second_to_labelled[i, j]
-                low[0], high[0] = min(low[0], a), max(high[0], a)
-                low[1], high[1] = min(low[1], b), max(high[1], b)
-    return high[0] - low[0], high[1] - low[1]
+                low[k, 0], high[k, 0] = min(low[k, 0], a), max(high[k, 0], a)
+                low[k, 1], high[k, 1] = min(low[k, 1], b), max(high[k, 1], b)
+    return low, high
 
 
 @njit(cache=True, nogil=True)
-def log_weak_sum(
+def crossing_sums(between, is_edge, resistance, ranked):
+    """``sums[i]``: of ``exp(resistance[j] - exponent)`` over edges from rank >= i to j below it.
+
+    ``resistance`` is the largest exponent on the way of a node to the ground, and ``ranked`` the
+    nodes in the order of what it is at the centre.
+    """
+    n = len(ranked)
+    sums = np.zeros(n + 1)
+    for outer in range(n):
+        u = ranked[outer]
+        prefix = 0.0
+        for inner in range(outer):
+            j = ranked[inner]
+            if is_edge[u, j]:
+                prefix += math.exp(min(resistance[j] - between[u, j], 300.0))
+            sums[inner + 1] += prefix
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _log_add(tops, totals, i, y):
+    """Add exp(y) to the number ``totals[i] exp(tops[i])``."""
+    if y > tops[i]:
+        totals[i] = totals[i] * math.exp(tops[i] - y) + 1.0
+        tops[i] = y
+    elif y > -np.inf:
+        totals[i] += math.exp(y - tops[i])
+
+
+@njit(cache=True, nogil=True)
+def leak_sums(
     between, to_labelled, is_edge, is_edge_to_labelled, largest, margins, margins_to_labelled,
-    cutoff,
+    cutoff, rank_of, shell_of,
 ):  # fmt: skip
-    """Logarithm of the sum of ``exp(largest / 2 - exponent)`` over edges with margin > cutoff."""
+    """The second and third of `shell_sums` for all nodes together."""
     n, n_labelled = to_labelled.shape
-    top, total = -np.inf, 0.0
+    tops, totals = np.full(2, -np.inf), np.zeros(2)
     for i in range(n):
-        for j in range(i + 1, n + n_labelled):
-            if j < n:
-                weak = is_edge[i, j] and margins[i, j] > cutoff
-                y = 0.5 * largest[i, j] - between[i, j]
-            else:
-                weak = is_edge_to_labelled[i, j - n] and margins_to_labelled[i, j - n] > cutoff
-                y = 0.5 * largest[i, n] - to_labelled[i, j - n]
-            if not weak:
-                continue
-            if y > top:
-                total = total * math.exp(top - y) + 1.0
-                top = y
-            else:
-                total += math.exp(y - top)
-    return top + math.log(total) if total > 0.0 else -np.inf
+        for j in range(i + 1, n):
+            if is_edge[i, j]:
+                if margins[i, j] > cutoff:
+                    _log_add(tops, totals, 0, 0.5 * largest[i, j] - between[i, j])
+                if shell_of[i] != shell_of[j]:
+                    inner = i if rank_of[i] < rank_of[j] else j
+                    _log_add(tops, totals, 1, 0.5 * largest[inner, n] - between[i, j])
+        for j in range(n_labelled):
+            if is_edge_to_labelled[i, j] and margins_to_labelled[i, j] > cutoff:
+                _log_add(tops, totals, 0, 0.5 * largest[i, n] - to_labelled[i, j])
+    result = np.full(2, -np.inf)
+    for k in range(2):
+        if totals[k] > 0.0:
+            result[k] = tops[k] + math.log(totals[k])
+    return result
+
+
+@njit(cache=True, nogil=True)
+def shell_sums(
+    between, to_labelled, is_edge, is_edge_to_labelled, largest, margins, margins_to_labelled,
+    cutoff, ranked, shell_of,
+):  # fmt: skip
+    """Logarithms of three sums for the set C_i of all nodes of rank i and above.
+
+    The conductance between C_i and the rest; the sum of ``exp(largest / 2 - exponent)`` over weak
+    edges that touch C_i; the sum of ``exp(resistance / 2 - exponent)`` over edges within C_i
+    that join two shells, where the resistance is that of the inner end.
+    """
+    n, n_labelled = to_labelled.shape
+    tops = np.full((3, n), -np.inf)
+    totals = np.zeros((3, n))
+    for outer in range(n):
+        u = ranked[outer]
+        own = largest[u, n]
+        prefix = 0.0
+        for j in range(n_labelled):
+            if is_edge_to_labelled[u, j]:
+                e = to_labelled[u, j]
+                prefix += math.exp(min(own - e, 300.0))
+                if margins_to_labelled[u, j] > cutoff:
+                    _log_add(tops[1], totals[1], outer, 0.5 * own - e)
+        for inner in range(outer + 1):
+            if prefix > 0.0:
+                _log_add(tops[0], totals[0], inner, math.log(prefix) - own)
+            v = ranked[inner]
+            if inner < outer and is_edge[u, v]:
+                e = between[u, v]
+                prefix += math.exp(min(own - e, 300.0))
+                margin = margins[min(u, v), max(u, v)]
+                if margin > cutoff:
+                    _log_add(tops[1], totals[1], outer, 0.5 * largest[u, v] - e)
+                if shell_of[u] != shell_of[v]:
+                    _log_add(tops[2], totals[2], inner, 0.5 * largest[v, n] - e)
+    for k in (1, 2):
+        for i in range(n - 2, -1, -1):
+            if totals[k, i + 1] > 0.0:
+                _log_add(tops[k], totals[k], i, tops[k, i + 1] + math.log(totals[k, i + 1]))
+    result = np.full((3, n), -np.inf)
+    for k in range(3):
+        for i in range(n):
+            if totals[k, i] > 0.0:
+                result[k, i] = tops[k, i] + math.log(totals[k, i])
+    return result
+
+
+@njit(cache=True, nogil=True)
+def chained_growth(sums, resistance, ranked, log_hops, log_sine, log_coercivity, single):
+    """Logarithm of a bound of all soft labels: nodes from the ground outwards, each by the best.
+
+    ``sums[c]`` and ``resistance[c]`` belong to corner c of a box of exponents; ``single`` bounds
+    each node without a chain.  A node of rank p is bounded by what bounds all ranks below i, for
+    some i <= p, times what the problem on C_i with such boundary values adds.
+    """
+    n = len(ranked)
+    bound = np.zeros(n + 1)  # of all ranks below
+    for p in range(n):
+        u = ranked[p]
+        best = single[u]
+        for i in range(p + 1 if best > bound[p] else 0):
+            added = -np.inf
+            for c in range(len(sums)):
+                own = 0.5 * resistance[c, u]
+                strong = log_sine + 0.5 * (log_hops + sums[c, 0, i]) + own
+                weak = log_hops + own + math.log(2.0) + sums[c, 1, i]
+                between = log_hops + own + math.log(4.0) + sums[c, 2, i]
+                top = max(strong, weak, between)
+                total = math.exp(strong - top) + math.exp(weak - top) + math.exp(between - top)
+                added = max(added, top + math.log(total))
+            added -= log_coercivity
+            grown = (
+                added + math.log1p(math.exp(-added)) if added > 0 else math.log1p(math.exp(added))
+            )
+            best = min(best, bound[i] + grown)
+        bound[p + 1] = max(bound[p], best)
+    return bound[n]

@@ -8,6 +8,7 @@ has no negative entry, so an error is at most the inverse applied to the moduli 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -89,7 +90,7 @@ def _power_of_two(matrix: arb_mat) -> arb:
     largest = max((abs(entry).upper() for entry in matrix.entries()), default=arb(0))
     if not largest > 0:
         return arb(1)
-    exponent = int((largest.log() / arb(2).log()).floor().unique_fmpz())
+    exponent = math.floor(float(largest.log() / arb(2).log()))
     return arb(2) ** -exponent
 
 

@@ -17,18 +17,23 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from certune.families.graph_ssl.course import Course, FloatArray
-from certune.families.graph_ssl.exponents import Exponents
+from certune.families.graph_ssl.exponents import Exponents, Pair
 from certune.families.graph_ssl.graph import Graph
+from certune.families.graph_ssl.instance import IntArray
 from certune.families.graph_ssl.solver import DOUBLE_RANGE, PointSolver
 from certune.kernels.bottlenecks import (
-    log_weak_sum,
+    chained_growth,
+    crossing_sums,
+    leak_sums,
     lower_margins,
     path_maxima,
-    range_of_strong,
+    ranges_of_strong,
+    shell_sums,
     spanning_tree,
     tail_of_margins,
 )
@@ -36,8 +41,12 @@ from certune.kernels.gth import class_energies, inverse_diagonal
 
 # Weak edges may take this much of the coercivity of the strong ones.
 WEAK_SHARE = 0.05
-# Phases that are tried: a larger one allows a larger ellipse, with a larger bound on it.
-PHASES = (1.35, 0.95)
+# The same for edges between shells, before a square root is taken.
+CROSSING_SHARE = 1e-4
+# Phase that the largest ellipse may reach: more allows a larger one, with a larger bound on it.
+PHASE = 1.25
+# Above this bound it is worth while to look at the nodes shell by shell.
+CHAIN_FROM = 6.0
 ATTEMPTS = 8
 # Imaginary half axis of an ellipse over half the interval: larger ones gain little.
 LARGEST_RATIO = 20.0
@@ -78,6 +87,39 @@ def image(power: int, centre: float, real: float, imaginary: float) -> Image:
     return Image(nearest**2 - imaginary**2, farthest**2, 2 * farthest * imaginary, centre * centre)
 
 
+@dataclass(frozen=True)
+class Ellipse:
+    """What the edges do on an ellipse.
+
+    Attributes
+    ----------
+    phase : float
+        Largest phase of a strong edge, after the best shift for each shell.
+    shift : float
+        Largest change of the log-weight of a strong edge, after the best common shift.
+    lost : float
+        Share of the coercivity that weak edges and edges between shells can take away.
+    corners, maxima : list
+        Exponents at the corners of a box that contains those of the ellipse, and `path_maxima`.
+    margins, cutoff : pair of arrays, float
+        How much weaker than a path each edge is, and from where on edges are weak.
+    shell_of : array
+        Shell of each node.
+    slack : float
+        Room for rounding in exponents.
+    """
+
+    phase: float
+    shift: float
+    lost: float
+    corners: list[Pair]
+    maxima: list[FloatArray]
+    margins: Pair
+    cutoff: float
+    shell_of: IntArray
+    slack: float
+
+
 class Certifier:
     """Bounds of the soft labels of a graph on complex ellipses around parts of a course."""
 
@@ -86,6 +128,7 @@ class Certifier:
     ) -> None:
         self.graph, self.course = graph, course
         self.exponents, self.solver = exponents, solver
+        self._last_height = math.inf
 
     def degree_for(self, low: float, high: float, tolerance: float) -> int | None:
         """Degree of an interpolant on [low, high] that is proved to err by at most ``tolerance``.
@@ -94,41 +137,19 @@ class Certifier:
         """
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         local = _Local(self, centre)
-        degrees = []
-        ratio = LARGEST_RATIO
-        for phase in PHASES:
-            for _ in range(ATTEMPTS):
-                rho = ratio + math.sqrt(ratio * ratio + 1)
-                ellipse = local.ellipse(0.5 * half * (rho + 1 / rho), 0.5 * half * (rho - 1 / rho))
-                if ellipse.phase <= 1.02 * phase:
-                    break
-                ratio *= max(0.2, phase / ellipse.phase)
-            growth = local.log_growth(ellipse)
-            if growth < math.inf:
-                needed = (growth + math.log(4 / (rho - 1)) - math.log(tolerance)) / math.log(rho)
-                degrees.append(max(4, math.ceil(needed + SLACK)))
-        return min(degrees, default=None)
-
-
-@dataclass(frozen=True)
-class Ellipse:
-    """What the edges do on an ellipse.
-
-    Attributes
-    ----------
-    phase, shift : float
-        Largest phase and largest change of a log-weight over strong edges, after the best common
-        shift.
-    weak_share : float
-        Share of the coercivity that the weak edges can take away.
-    log_leak : array
-        Logarithm of what the weak edges add to the bound of each node.
-    """
-
-    phase: float
-    shift: float
-    weak_share: float
-    log_leak: FloatArray
+        ratio = min(LARGEST_RATIO, 1.3 * self._last_height / half)
+        for _ in range(ATTEMPTS):
+            rho = ratio + math.sqrt(ratio * ratio + 1)
+            ellipse = local.ellipse(0.5 * half * (rho + 1 / rho), 0.5 * half * (rho - 1 / rho))
+            if ellipse.phase <= 1.05 * PHASE:
+                break
+            ratio *= max(0.2, PHASE / ellipse.phase)
+        self._last_height = ratio * half
+        growth = local.log_growth(ellipse)
+        if growth == math.inf:
+            return None
+        needed = (growth + math.log(4 / (rho - 1)) - math.log(tolerance)) / math.log(rho)
+        return max(4, math.ceil(needed + SLACK))
 
 
 class _Local:
@@ -143,95 +164,142 @@ class _Local:
             self._between, self._to_labelled, graph.is_edge, graph.is_edge_to_labelled
         )
         self._hops = 2 * int(self._tree[2].max())
-        self._log_sensitivity = self._sensitivity()
+        resistance = self._maxima((self._between, self._to_labelled))[:-1, -1]
+        self._ranked = np.argsort(resistance, kind="stable")
+        crossing = crossing_sums(self._between, graph.is_edge, resistance, self._ranked)
+        everywhere = np.arange(1, graph.n_nodes)
+        self._cuts = _cheapest(self._hops * crossing, everywhere, 0.1 * CROSSING_SHARE)
+        self._log_sensitivity = self._sensitivity(resistance)
 
-    def _maxima(self, exponents: tuple[FloatArray, FloatArray]) -> FloatArray:
+    def _maxima(self, exponents: Pair) -> FloatArray:
         order, parent, _, via = self._tree
         return np.asarray(path_maxima(*exponents, order, parent, via))
 
-    def _sensitivity(self) -> FloatArray:
+    def _sensitivity(self, resistance: FloatArray) -> FloatArray:
         """Logarithm of ``sqrt(energy * resistance)`` at the centre, one for each node."""
         graph, solver = self._graph, self._certifier.solver
-        largest = self._maxima((self._between, self._to_labelled))[:-1, -1]
         nearest = self._to_labelled[graph.is_edge_to_labelled].min()
         smallest = min(self._between[graph.is_edge].min(initial=np.inf), nearest)
-        if largest.max() - smallest > DOUBLE_RANGE:
-            # The energy of the function that is 0 on all nodes, and the resistance of a path.
-            energy = math.log(graph.is_edge_to_labelled.sum()) - nearest
-            return np.asarray(0.5 * (energy + math.log(self._hops) + largest) + SLACK)
+        if resistance.max() - smallest > DOUBLE_RANGE:
+            return np.full(graph.n_nodes, np.inf)
         solver.solve(self._course.rates(Fraction(self._centre)), smallest, False)
-        resistance = inverse_diagonal(solver.weights, solver.sums)
+        inverse = inverse_diagonal(solver.weights, solver.sums)
         energy = class_energies(solver.classes, solver.sums).max()
-        if not energy > 0:  # one class only: all soft labels are constant
-            return np.full(graph.n_nodes, -np.inf)
-        return np.asarray(0.5 * (math.log(energy) + np.log(resistance)) + SLACK)
+        return np.asarray(0.5 * (math.log(energy) + np.log(inverse)) + SLACK)
 
     def ellipse(self, real: float, imaginary: float) -> Ellipse:
-        """The ellipse around the centre with these half axes."""
-        graph, certifier, course = self._graph, self._certifier, self._course
+        """What the edges do on the ellipse around the centre with these half axes."""
+        course, exponents = self._course, self._certifier.exponents
         first = image(course.first_power, self._centre, real, imaginary)
         second = image(course.second_power, self._centre, real, imaginary)
-        corners = list(
-            product(
-                dict.fromkeys((first.low, first.high)), dict.fromkeys((second.low, second.high))
-            )
+        sides = dict.fromkeys((first.low, first.high)), dict.fromkeys((second.low, second.high))
+        corners = [exponents.at(a, b) for a, b in product(*sides)]
+        maxima = [self._maxima(corner) for corner in corners]
+        slack = SLACK + EXPONENT_ROUNDING * exponents.size_at(first.size, second.size)
+        margins, weak_share, cutoff = self._margins(corners, maxima, slack)
+        shell_of, crossing_share = self._shells(corners, maxima, slack)
+        low, high = self._ranges(margins, cutoff, shell_of)
+        spread = np.maximum(high - low, 0.0)
+        overall = np.maximum(high.max(axis=0) - low.min(axis=0), 0.0)
+        return Ellipse(
+            phase=0.5 * float((spread @ [first.imaginary, second.imaginary]).max()) + slack,
+            shift=0.5 * float(overall @ [first.deviation, second.deviation]) + slack,
+            lost=weak_share + 2.1 * math.sqrt(crossing_share),
+            corners=corners,
+            maxima=maxima,
+            margins=margins,
+            cutoff=cutoff,
+            shell_of=shell_of,
+            slack=slack,
         )
-        size = certifier.exponents.size_at(first.size, second.size)
-        slack = SLACK + EXPONENT_ROUNDING * size
-        margins = np.full(self._between.shape, np.inf)
-        margins_to_labelled = np.full(self._to_labelled.shape, np.inf)
-        for a, b in corners:
-            exponents = certifier.exponents.at(a, b)
-            lower_margins(*exponents, self._maxima(exponents), margins, margins_to_labelled)
-        tail = self._hops * tail_of_margins(
-            margins, margins_to_labelled, graph.is_edge, graph.is_edge_to_labelled
-        )
-        tail = tail * math.exp(slack) + slack**2
-        enough = np.flatnonzero(tail <= WEAK_SHARE)
-        cutoff = float(enough[0]) if enough.size else math.inf
-        share = float(tail[enough[0]]) if enough.size else 0.0
-        (p, p_labelled), (q, q_labelled) = certifier.exponents.first, certifier.exponents.second
-        p_range, q_range = range_of_strong(
+
+    def _margins(
+        self, corners: list[Pair], maxima: list[FloatArray], slack: float
+    ) -> tuple[Pair, float, float]:
+        """Margins of all edges, what the weak ones take away, and where they begin."""
+        graph = self._graph
+        margins = np.full(self._between.shape, np.inf), np.full(self._to_labelled.shape, np.inf)
+        for corner, largest in zip(corners, maxima, strict=True):
+            lower_margins(*corner, largest, *margins)
+        tail = tail_of_margins(*margins, graph.is_edge, graph.is_edge_to_labelled)
+        shares = self._hops * tail * math.exp(slack) + slack**2
+        enough = np.flatnonzero(shares <= WEAK_SHARE)
+        if not enough.size:
+            return margins, 0.0, math.inf
+        return margins, float(shares[enough[0]]), float(enough[0])
+
+    def _shells(
+        self, corners: list[Pair], maxima: list[FloatArray], slack: float
+    ) -> tuple[IntArray, float]:
+        """Shell of every node, and what the edges between shells take away."""
+        n = self._graph.n_nodes
+        cuts = self._cuts
+        share = 0.0
+        if cuts.size:
+            worst = np.zeros(n + 1)
+            for (between, _), largest in zip(corners, maxima, strict=True):
+                sums = crossing_sums(between, self._graph.is_edge, largest[:-1, -1], self._ranked)
+                worst = np.maximum(worst, sums)
+            costs = self._hops * worst * math.exp(2 * slack)
+            cuts = _cheapest(costs, cuts, CROSSING_SHARE)
+            share = float(costs[cuts].sum()) + slack**2
+        shell_of = np.empty(n, dtype=np.int64)
+        shell_of[self._ranked] = np.searchsorted(cuts, np.arange(n), side="right")
+        return shell_of, share
+
+    def _ranges(self, margins: Pair, cutoff: float, shell_of: IntArray) -> Pair:
+        graph, exponents = self._graph, self._certifier.exponents
+        (p, p_labelled), (q, q_labelled) = exponents.first, exponents.second
+        low, high = ranges_of_strong(
             p,
             q,
             p_labelled,
             q_labelled,
             graph.is_edge,
             graph.is_edge_to_labelled,
-            margins,
-            margins_to_labelled,
+            *margins,
             cutoff,
+            shell_of,
+            int(shell_of.max()) + 1,
         )
-        leak = np.full(graph.n_nodes, -np.inf)
-        if enough.size:
-            for a, b in corners:
-                exponents = certifier.exponents.at(a, b)
-                largest = self._maxima(exponents)
-                log_sum = log_weak_sum(
-                    *exponents,
-                    graph.is_edge,
-                    graph.is_edge_to_labelled,
-                    largest,
-                    margins,
-                    margins_to_labelled,
-                    cutoff,
-                )
-                leak = np.maximum(leak, log_sum + 0.5 * largest[:-1, -1])
-        return Ellipse(
-            phase=0.5 * (first.imaginary * p_range + second.imaginary * q_range) + slack,
-            shift=0.5 * (first.deviation * p_range + second.deviation * q_range) + slack,
-            weak_share=share,
-            log_leak=leak + math.log(self._hops) + slack,
-        )
+        return low, high
 
     def log_growth(self, ellipse: Ellipse) -> float:
         """Logarithm of a bound of all soft labels on an ellipse, infinite if there is none."""
-        phase, share = ellipse.phase, ellipse.weak_share
-        if phase >= 0.5 * math.pi or math.cos(phase) <= share + SLACK:
+        if ellipse.phase >= 0.5 * math.pi:
             return math.inf
-        coercivity = math.log(math.cos(phase) - share - SLACK)
-        strong = 0.5 * math.log1p(share) + ellipse.shift + math.log(math.sin(phase))
-        growth = np.logaddexp(
-            0.0, np.logaddexp(strong + self._log_sensitivity, ellipse.log_leak) - coercivity
-        )
-        return float(growth.max()) + SLACK
+        coercivity = math.cos(ellipse.phase) - ellipse.lost - SLACK
+        if coercivity <= 0:
+            return math.inf
+        log_hops, log_coercivity = math.log(self._hops), math.log(coercivity)
+        log_sine = math.log(math.sin(ellipse.phase))
+        strong = 0.5 * math.log1p(ellipse.lost) + ellipse.shift + log_sine + self._log_sensitivity
+        resistance = np.array([largest[:-1, -1] for largest in ellipse.maxima]) + ellipse.slack
+        rank_of = np.argsort(self._ranked)
+        leaks = np.array(self._at_corners(leak_sums, ellipse, rank_of)) + ellipse.slack
+        weak = log_hops + math.log(2.0) + np.logaddexp(leaks[:, 0], leaks[:, 1] + math.log(2.0))
+        leak = (weak[:, None] + 0.5 * resistance).max(axis=0)
+        single = np.logaddexp(0.0, np.logaddexp(strong, leak) - log_coercivity)
+        growth = single.max()
+        if growth > CHAIN_FROM:
+            sums = np.array(self._at_corners(shell_sums, ellipse, self._ranked)) + ellipse.slack
+            growth = chained_growth(
+                sums, resistance, self._ranked, log_hops, log_sine, log_coercivity, single
+            )
+        return float(growth) + SLACK
+
+    def _at_corners(self, kernel: Any, ellipse: Ellipse, order: IntArray) -> list[FloatArray]:
+        edges = self._graph.is_edge, self._graph.is_edge_to_labelled
+        return [
+            kernel(
+                *corner, *edges, largest, *ellipse.margins, ellipse.cutoff, order, ellipse.shell_of
+            )
+            for corner, largest in zip(ellipse.corners, ellipse.maxima, strict=True)
+        ]
+
+
+def _cheapest(costs: FloatArray, cuts: IntArray, budget: float) -> IntArray:
+    """As many cuts, in order, as a budget allows."""
+    ranked = cuts[np.argsort(costs[cuts], kind="stable")]
+    count = int(np.searchsorted(np.cumsum(costs[ranked]), budget, side="right"))
+    return np.sort(ranked[:count])
