@@ -64,10 +64,13 @@ def test_growth_bound_holds_on_the_ellipse(kind, seed):
                 continue
             for angle in rng.uniform(0, 2 * np.pi, 8):
                 z = centre + real * np.cos(angle) + 1j * imaginary * np.sin(angle)
+                pairs = list(zip(course.first, course.second, strict=True))
                 a, b = z**course.first_power, z**course.second_power
-                rates = [float(u) * a + float(v) * b for u, v in zip(course.first, course.second)]
-                w = np.exp(-sum(r * d for r, d in zip(rates, graph.between)))
-                w_labelled = np.exp(-sum(r * d for r, d in zip(rates, graph.to_labelled)))
+                rates = [float(u) * a + float(v) * b for u, v in pairs]
+                w = np.exp(-sum(r * d for r, d in zip(rates, graph.between, strict=True)))
+                w_labelled = np.exp(
+                    -sum(r * d for r, d in zip(rates, graph.to_labelled, strict=True))
+                )
                 np.fill_diagonal(w, 0)
                 matrix = np.diag(w.sum(axis=1) + w_labelled.sum(axis=1)) - w
                 soft = np.linalg.solve(matrix, w_labelled @ class_right)

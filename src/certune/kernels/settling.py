@@ -158,7 +158,7 @@ def settle_node(series, admitted, error, halving, leaves):
         for c in range(n_classes):
             if admitted[c] and (best < 0 or part[c, 0] > part[best, 0]):
                 best = c
-        rival, n_rivals = OPEN, 0
+        rival, n_rivals, n_equal = OPEN, 0, 0
         for c in range(n_classes):
             if c == best or not admitted[c]:
                 continue
@@ -168,6 +168,7 @@ def settle_node(series, admitted, error, halving, leaves):
             if not part[best, 0] - part[c, 0] > (spread + 2.0 * margin) * (1 + 1e-12):
                 rival = c
                 n_rivals += 1
+                n_equal += part[best, 0] - part[c, 0] + spread <= 2.0 * margin
         if n_rivals == 0:
             leaves.append((low, high, best, best))
             continue
@@ -181,8 +182,10 @@ def settle_node(series, admitted, error, halving, leaves):
                 level = (2.0 * margin + _clenshaw_error(difference, count)) * (1 + 1e-12)
                 _append_monotone(difference, count, level, low, high, best, rival, leaves)
                 continue
-        if depth == DEPTH or high - low < 1e-15:
-            leaves.append((low, high, OPEN, OPEN))
+        if n_equal == n_rivals or depth == DEPTH:
+            # Nothing more can be known: all differences are smaller than the error.
+            both = n_rivals == 1
+            leaves.append((low, high, best if both else OPEN, rival if both else OPEN))
             continue
         margin += _halving_error(part)
         # The right half is the left half of the mirrored series.

@@ -130,10 +130,11 @@ class Certifier:
         self.exponents, self.solver = exponents, solver
         self._last_height = math.inf
 
-    def degree_for(self, low: float, high: float, tolerance: float) -> int | None:
+    def plan(self, low: float, high: float, tolerance: float) -> tuple[int, float] | None:
         """Degree of an interpolant on [low, high] that is proved to err by at most ``tolerance``.
 
-        None if no ellipse was found on which the soft labels are bounded.
+        With it the parameter rho of the ellipse that proves it; None if no ellipse was found on
+        which the soft labels are bounded.
         """
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         local = _Local(self, centre)
@@ -149,7 +150,7 @@ class Certifier:
         if growth == math.inf:
             return None
         needed = (growth + math.log(4 / (rho - 1)) - math.log(tolerance)) / math.log(rho)
-        return max(4, math.ceil(needed + SLACK))
+        return max(4, math.ceil(needed + SLACK)), rho
 
 
 class _Local:

@@ -47,12 +47,16 @@ class Panel:
         Chebyshev coefficients.
     error : float
         Bound (adaptive panels: estimate) of the error of every value.
+    slope_error : float
+        Bound of the error of every derivative by a local coordinate in [-1, 1]; infinite if none
+        is known.
     """
 
     low: float
     high: float
     series: FloatArray
     error: float
+    slope_error: float = math.inf
 
 
 @lru_cache(maxsize=128)
@@ -102,14 +106,21 @@ class Interpolator:
         smallest, largest = needed_range(self.graph, corners)
         return smallest, largest - smallest > DOUBLE_RANGE
 
-    def _panel(self, low: float, high: float, values: FloatArray, truncation: float) -> Panel:
+    def _panel(
+        self, low: float, high: float, values: FloatArray, truncation: float, rho: float | None
+    ) -> Panel:
         degree = len(values) - 1
         columns = values.reshape(degree + 1, -1)
         series = coefficients(columns).reshape(*values.shape[1:], degree + 1)
         lebesgue = 2 / math.pi * math.log(degree + 1) + 1
         rounding = 16 * (degree + 1) * UNIT
-        error = 1.001 * (lebesgue * self.solver.error + truncation + rounding)
-        return Panel(low, high, series, error)
+        at_nodes = 1.001 * (lebesgue * self.solver.error + rounding)
+        slope_error = math.inf
+        if rho is not None:
+            # Markov's inequality for the first part, term by term for the truncated series.
+            late = (degree + 2 + 2 / (rho - 1)) ** 2
+            slope_error = at_nodes * degree**2 + 1.001 * truncation * late
+        return Panel(low, high, series, at_nodes + 1.001 * truncation, slope_error)
 
     def _certified(self, low: float, high: float) -> Iterator[Panel]:
         certifier = Certifier(self.graph, self.course, self.exponents, self.solver)
@@ -119,19 +130,20 @@ class Interpolator:
             stop = min(start + width, high)
             if high - stop < 0.1 * width:
                 stop = high
-            degree = certifier.degree_for(start, stop, tolerance)
+            plan = certifier.plan(start, stop, tolerance)
             self.n_solves += 1
-            if degree is None or degree > DEGREE:
-                width = (stop - start) * (
-                    0.5 if degree is None else max(0.25, 0.9 * DEGREE / degree)
-                )
+            if plan is None or plan[0] > DEGREE:
+                factor = 0.5 if plan is None else max(0.25, 0.9 * DEGREE / plan[0])
+                width = (stop - start) * factor
                 if width < NARROWEST * max(abs(start), abs(high)):
                     raise UndecidedError(
                         f"soft labels cannot be bounded near the coordinate {start!r}: their "
                         "exponents are too large; use a larger sigma"
                     )
                 continue
-            yield self._panel(start, stop, self.values(start, stop, degree, None), tolerance)
+            degree, rho = plan
+            values = self.values(start, stop, degree, None)
+            yield self._panel(start, stop, values, tolerance, rho)
             width = (stop - start) * min(3.0, 0.95 * DEGREE / degree)
             start = stop
 
@@ -147,7 +159,7 @@ class Interpolator:
             values: FloatArray | None = None
             for degree in ADAPTIVE_DEGREES:
                 values = self.values(start, stop, degree, values)
-                panel = self._panel(start, stop, values, 0.0)
+                panel = self._panel(start, stop, values, 0.0, None)
                 tail = float(np.abs(panel.series[:, :, -degree // 8 :]).max(initial=0.0))
                 if tail <= self.solver.error:
                     yield Panel(start, stop, panel.series, panel.error + 10 * tail)

@@ -19,6 +19,7 @@ from certune.dual import PiecewiseFunction, sum_of
 from certune.families.graph_ssl.course import Course
 from certune.families.graph_ssl.instance import IntArray
 from certune.families.graph_ssl.interpolation import Interpolator, Panel
+from certune.families.graph_ssl.polishing import polished
 from certune.families.graph_ssl.symmetry import Symmetry
 from certune.kernels.settling import OPEN, halving_matrix, settle
 
@@ -52,6 +53,7 @@ def leaves_of(interpolator: Interpolator, symmetry: Symmetry, certified: bool) -
         position = np.where(
             local < 0.0, panel.low + half * (1.0 + local), panel.high - half * (1.0 - local)
         )
+        info, position = polished(interpolator.graph, interpolator.course, panel, info, position)
         infos.append(info)
         ends.append(position)
     return Leaves(np.concatenate(infos), np.concatenate(ends))
