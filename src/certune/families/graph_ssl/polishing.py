@@ -14,6 +14,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from certune.dual.piecewise import BREAKPOINT_RESOLUTION
 from certune.families.graph_ssl.balls import ball_labels
 from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.graph import Graph
@@ -21,8 +22,7 @@ from certune.families.graph_ssl.interpolation import Panel
 from certune.families.graph_ssl.solver import UNIT
 from certune.kernels.settling import OPEN
 
-# Zones wider than this, relatively to the coordinate, are polished, to the second width.
-WIDE = 2.0**-31
+# Relative width, in the coordinate, to which zones are polished.
 NARROW = 2.0**-42
 BITS = 200
 STEPS = 8
@@ -34,9 +34,8 @@ def polished(
     graph: Graph, course: Course, panel: Panel, info: NDArray[np.int64], ends: FloatArray
 ) -> tuple[NDArray[np.int64], FloatArray]:
     """Leaves of a panel, in its coordinates, with wide zones replaced by narrow ones."""
-    widths = ends[:, 1] - ends[:, 0]
-    is_zone = (info[:, 1] != info[:, 2]) & (info[:, 1] != OPEN)
-    wide = is_zone & (widths > WIDE * np.abs(ends).max(axis=1))
+    wide = (info[:, 1] != info[:, 2]) & (info[:, 1] != OPEN)
+    wide[wide] = [_is_wide(course, low, high) for low, high in ends[wide].tolist()]
     if not wide.any():
         return info, ends
     rows, places = [], []
@@ -50,6 +49,13 @@ def polished(
             rows.append((node, winner, rival))
             places.append((start, stop))
     return np.array(rows, dtype=np.int64), np.array(places)
+
+
+def _is_wide(course: Course, low: float, high: float) -> bool:
+    """Would a zone count as undecided?"""
+    first, last = course.position(low), course.position(high)
+    scale = max(1.0, abs(first), abs(last))
+    return abs(last - first) > 0.5 * BREAKPOINT_RESOLUTION * scale
 
 
 def _is_monotone(panel: Panel, node: int, first: int, second: int, low: float, high: float) -> bool:
