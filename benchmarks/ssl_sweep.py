@@ -98,8 +98,8 @@ def measure(n, n_instances, repeats):
             ("adaptive", "certified"), both, strict=True
         ):
             print(
-                f"    sigma in [{low}, {HIGH:g}] {mode:9s}: {count:5.0f} solves, {seconds:5.2f} s = "
-                f"{seconds / grid:5.2f} grids, {pieces:.0f} pieces, {undecided:.0f} undecided"
+                f"    sigma in [{low}, {HIGH:g}] {mode:9s}: {count:5.0f} solves, {seconds:5.2f} s "
+                f"= {seconds / grid:5.2f} grids, {pieces:.0f} pieces, {undecided:.0f} undecided"
             )
         print(f"        certified / adaptive = {both[1, 0] / both[0, 0]:.1f}")
 

@@ -67,14 +67,13 @@ def draw_mean(result, path):
 def draw_graph(family, instance, sigma, path):
     labeling = family.solve(instance, sigma)
     place = PCA(2, random_state=0).fit_transform(instance.points)
-    weights = np.exp(-instance.distances[0] / sigma**2)
+    distances = instance.distances[0] + np.diag(np.full(instance.n_points, np.inf))
+    weights = np.exp((distances.min(axis=1, keepdims=True) - distances) / sigma**2)
+    shares = weights / weights.sum(axis=1, keepdims=True)
     figure, axes = plt.subplots(figsize=(6.5, 5.5), layout="constrained")
-    strongest = weights[np.triu_indices(instance.n_points, 1)].max()
-    for i in range(instance.n_points):
-        for j in np.argsort(weights[i])[-5:]:
-            share = (weights[i, j] / strongest) ** 0.25
-            if i != j:
-                axes.plot(*place[[i, j]].T, color=GREY, lw=1.2 * share, alpha=0.6 * share, zorder=1)
+    for i, j in zip(*np.nonzero(shares > 0.02), strict=True):
+        width = np.sqrt(shares[i, j])
+        axes.plot(*place[[i, j]].T, color=GREY, lw=1.8 * width, alpha=0.8 * width, zorder=1)
     truth = np.array(instance.class_names)[instance.truth]
     for label, colour in zip(labeling.classes, (BLUE, ORANGE), strict=True):
         own = labeling.labels == label
@@ -84,7 +83,11 @@ def draw_graph(family, instance, sigma, path):
     )
     wrong = labeling.labels != truth
     axes.scatter(*place[wrong].T, marker="x", color="red", s=60, zorder=4, label="wrong")
-    axes.set(title=f"{instance.name} at σ = {sigma:.4g}", xticks=[], yticks=[])
+    axes.set(
+        title=f"{instance.name} at σ = {sigma:.4g}; lines: shares of a point's edge weights",
+        xticks=[],
+        yticks=[],
+    )
     axes.legend(fontsize=8)
     figure.savefig(path, dpi=150)
 
