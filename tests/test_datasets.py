@@ -6,9 +6,11 @@ from sklearn.datasets import load_digits
 
 from certune.datasets import (
     digits_clustering,
+    digits_labeling,
     grid_clustering,
     knapsack_problems,
     random_clustering,
+    random_labeling,
 )
 from certune.errors import InputError
 
@@ -29,6 +31,33 @@ def test_digits_have_the_stated_classes():
         for image, code in zip(instance.points, instance.target, strict=True):
             assert known[tuple(image)] == digits[code]
         assert len(np.unique(instance.points, axis=0)) == 24
+
+
+def test_digits_to_label_are_digits():
+    images, digit_of = load_digits(return_X_y=True)
+    known = {tuple(image / 48): digit for image, digit in zip(images, digit_of, strict=True)}
+    instances = digits_labeling(2, n_classes=3, n_per_class=7, n_labeled_per_class=2)
+    for instance in instances:
+        names = np.array(instance.class_names)
+        assert np.bincount(instance.truth).tolist() == [7] * 3
+        assert np.bincount(instance.labels).tolist() == [2] * 3
+        for image, code in zip(instance.points, instance.truth, strict=True):
+            assert known[tuple(image)] == names[code]
+        assert (instance.truth[instance.labeled] == instance.labels).all()
+    assert instances[0] == digits_labeling(1, n_classes=3, n_per_class=7, n_labeled_per_class=2)[0]
+
+
+def test_typical_digits_have_squared_distance_one():
+    distances = digits_labeling(1, n_classes=10, n_per_class=20)[0].distances[0]
+    assert 0.7 < np.median(distances[np.triu_indices(200, 1)]) < 1.4
+
+
+def test_random_labels_are_spread_over_the_classes():
+    (instance,) = random_labeling(1, n_classes=3, n_per_class=4, n_labeled_per_class=2)
+    assert np.bincount(instance.labels).tolist() == [2, 2, 2] and instance.n_points == 12
+    for options in ({"spread": 0}, {"n_labeled_per_class": 30}, {"n_classes": 0}):
+        with pytest.raises(InputError):
+            random_labeling(1, **options)
 
 
 def test_blobs_surround_their_centres():

@@ -21,9 +21,12 @@ __all__ = [
     "Evaluation",
     "GJStructure",
     "GreedyKnapsack",
+    "HarmonicClassifier",
+    "HarmonicLabeling",
     "HomogeneousStructure",
     "InputError",
     "KnapsackInstance",
+    "LabelingInstance",
     "Linkage",
     "LinkageClustering",
     "LogReal",
@@ -65,7 +68,8 @@ if TYPE_CHECKING:
         ParameterError,
         UndecidedError,
     )
-    from certune.estimators import LinkageClustering
+    from certune.estimators import HarmonicClassifier, LinkageClustering
+    from certune.families.graph_ssl import HarmonicLabeling, LabelingInstance
     from certune.families.linkage import ClusteringInstance, Linkage
     from certune.families.programs import (
         GreedyKnapsack,
@@ -104,7 +108,14 @@ else:
             "ParameterError",
             "UndecidedError",
         ),
-        "certune.estimators": ("LinkageClustering",),
+        "certune.estimators": (
+            "HarmonicClassifier",
+            "LinkageClustering",
+        ),
+        "certune.families.graph_ssl": (
+            "HarmonicLabeling",
+            "LabelingInstance",
+        ),
         "certune.families.linkage": (
             "ClusteringInstance",
             "Linkage",

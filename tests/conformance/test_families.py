@@ -36,6 +36,32 @@ def test_linkage(options, metrics):
     check_family(ct.Linkage(**options), instances_of_linkage(metrics), n_points=30)
 
 
+LABELINGS = [
+    ({"sigma": (0.15, 4)}, ("sqeuclidean",)),
+    ({"sigma": (0.1, 3), "n_neighbors": 3}, ("sqeuclidean",)),
+    ({"sigma": (0.2, 2), "weights": (0.3, 0.7)}, ("sqeuclidean", "cityblock")),
+    ({"sigma": 0.4, "weights": "tune", "n_metrics": 2}, ("sqeuclidean", "cityblock")),
+    ({"sigma": (0.2, 2), "weights": "tune", "n_metrics": 2}, ("sqeuclidean", "cityblock")),
+    ({"sigma": (0.15, 4), "certified": False}, ("sqeuclidean",)),
+]
+
+
+def instances_of_labeling(metrics):
+    """Two and three classes, and a grid whose symmetry leaves ties at every bandwidth."""
+    grid = [[i, j] for i in range(4) for j in range(4)]
+    corners, sides = [0, 15], [(i + j) // 4 for i, j in grid]
+    return [
+        *ct.datasets.random_labeling(1, n_per_class=9, spread=0.5, metrics=metrics),
+        *ct.datasets.random_labeling(1, n_classes=3, n_per_class=7, spread=0.4, metrics=metrics),
+        ct.LabelingInstance(points=grid, metrics=metrics, labeled=corners, truth=sides),
+    ]
+
+
+@pytest.mark.parametrize(("options", "metrics"), LABELINGS, ids=str)
+def test_harmonic_labeling(options, metrics):
+    check_family(ct.HarmonicLabeling(**options), instances_of_labeling(metrics), n_points=30)
+
+
 def test_steps():
     check_family(StepFamily(), [StepInstance((0.25, 0.5), (0, 1, 0)), StepInstance((), (1,))])
 

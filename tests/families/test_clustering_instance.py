@@ -12,8 +12,9 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import pairwise_distances
 
 from certune.errors import InputError, ParameterError
-from certune.families.linkage.instance import METRIC_NAMES, ClusteringInstance
+from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.objective import Objective
+from certune.families.metrics import METRIC_NAMES
 
 TRIANGLE = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from certune.estimators.choice import estimator_for
+from certune.estimators.harmonic_classifier import HarmonicClassifier
 from certune.estimators.linkage_clustering import LinkageClustering
 
-__all__ = ["LinkageClustering", "estimator_for"]
+__all__ = ["HarmonicClassifier", "LinkageClustering", "estimator_for"]

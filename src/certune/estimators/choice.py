@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from certune.errors import ParameterError
+from certune.estimators.harmonic_classifier import HarmonicClassifier
 from certune.estimators.linkage_clustering import LinkageClustering
 from certune.families.base import Family
+from certune.families.graph_ssl import HarmonicLabeling
 from certune.families.linkage import ClusteringInstance, Linkage
 
 
 def estimator_for(
     family: Family, params: Mapping[str, Any], instances: Sequence[Any] = ()
-) -> LinkageClustering:
+) -> LinkageClustering | HarmonicClassifier:
     """Return the scikit-learn estimator of a family at one setting, not fitted.
 
     Parameters
@@ -35,6 +37,14 @@ def estimator_for(
     >>> estimator_for(Linkage("min-max"), {"alpha": 2.5})
     LinkageClustering(alpha=2.5, kind='min-max')
     """
+    if isinstance(family, HarmonicLabeling):
+        values = {**family.fixed_params, **params}
+        return HarmonicClassifier(
+            sigma=float(values["sigma"]),
+            weights=values.get("weights"),
+            n_neighbors=family.n_neighbors,
+            **_common_metric(instances),
+        )
     if not isinstance(family, Linkage):
         raise ParameterError(
             f"There is no scikit-learn estimator for {type(family).__name__}: use "
@@ -52,11 +62,16 @@ def estimator_for(
 
 
 def _common_traits(instances: Sequence[ClusteringInstance]) -> dict[str, Any]:
-    traits: dict[str, Any] = {}
+    traits: dict[str, Any] = _common_metric(instances)
     if len({instance.k for instance in instances}) == 1:
         traits["n_clusters"] = instances[0].k
-    if len({instance.metrics for instance in instances}) == 1:
-        metrics = instances[0].metrics
-        several = list(metrics) if len(metrics) > 1 else metrics[0] if metrics else "precomputed"
-        traits["metric"] = several
     return traits
+
+
+def _common_metric(instances: Sequence[Any]) -> dict[str, Any]:
+    if len({instance.metrics for instance in instances}) != 1:
+        return {}
+    metrics = instances[0].metrics
+    return {
+        "metric": list(metrics) if len(metrics) > 1 else metrics[0] if metrics else "precomputed"
+    }

@@ -46,6 +46,15 @@ class Family(ABC):
         """Default settings by name, as parameters for `run`."""
         return {}
 
+    def instance_baselines(self, instance: Any) -> dict[str, dict[str, Any]]:
+        """Default settings that depend on the instance, by the same names for all instances."""
+        return {}
+
+    @property
+    def proves_duals(self) -> bool:
+        """Whether everything that `dual` states is proved; tuning claims an optimum only then."""
+        return True
+
     @abstractmethod
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""

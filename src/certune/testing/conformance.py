@@ -256,8 +256,9 @@ def _check_fingerprints(family: Family, instances: list[Any], failures: Failures
 
 def _check_baselines(family: Family, instances: list[Any], failures: Failures) -> None:
     low, high = family.utility_range
-    for name, params in family.baselines.items():
-        for number, instance in enumerate(instances):
+    for number, instance in enumerate(instances):
+        defaults = {**family.baselines, **family.instance_baselines(instance)}
+        for name, params in defaults.items():
             value = family.run_exact(instance, params)
             where = f"baseline {name!r} on {instance_name(instance, number)}"
             failures.expect(low <= value <= high, where, f"within [{low}, {high}]", value)

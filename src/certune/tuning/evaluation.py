@@ -98,15 +98,15 @@ def evaluate(
     n_jobs : int or None, default=1
         Number of parallel workers, as in joblib.
     """
-    baselines = family.baselines
-    settings = [dict(params), *baselines.values()]
+    defaults = [{**family.baselines, **family.instance_baselines(item)} for item in instances]
     rows = joblib.Parallel(n_jobs=n_jobs)(
-        joblib.delayed(_run_all)(family, instance, settings) for instance in instances
+        joblib.delayed(_run_all)(family, instance, [dict(params), *own.values()])
+        for instance, own in zip(instances, defaults, strict=True)
     )
     columns = list(zip(*rows, strict=True))
     names = tuple(instance_name(instance, number) for number, instance in enumerate(instances))
     return Evaluation(
-        dict(params), names, columns[0], dict(zip(baselines, columns[1:], strict=True))
+        dict(params), names, columns[0], dict(zip(defaults[0], columns[1:], strict=True))
     )
 
 

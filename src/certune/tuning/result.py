@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any
 
 from certune.dual import PiecewiseFunction
-from certune.errors import ParameterError
+from certune.errors import CertificateError, ParameterError
 from certune.families.base import Family
 from certune.space import Segment
 from certune.tuning.certificate import Certificate, make_certificate
@@ -142,6 +142,11 @@ class TuningResult:
     @cached_property
     def certificate(self) -> Certificate:
         """What :func:`certune.verify` needs to check the claims of this result."""
+        if not self.family.proves_duals:
+            raise CertificateError(
+                f"There is nothing to certify: the functions of {self.family!r} are not proved; "
+                "tune a certified family."
+            )
         fingerprints = [self.family.instance_fingerprint(item) for item in self.instances]
         return make_certificate(
             self.family,

@@ -223,7 +223,11 @@ def _result(run: _Run, segment: Segment, status: Status | None, n_jobs: int | No
     _confirm(run.duals, centre, evaluation)
     largest = Fraction(family.utility_range[1])
     upper_bound = blend(landscape.upper_bound_exact, n_finished, largest, n_instances)
-    if status is None:
+    if not family.proves_duals:
+        upper_bound = largest
+    if status is None and not family.proves_duals:
+        status = Status.UNPROVED
+    elif status is None:
         proved = upper_bound == landscape.max_exact
         status = Status.OPTIMAL if proved else Status.UNDECIDED
     return TuningResult(

@@ -16,6 +16,7 @@ class Status(Enum):
 
     OPTIMAL = "nothing in the range is better"
     UNDECIDED = "the optimum is proved up to undecided intervals"
+    UNPROVED = "the best setting that was found; the functions of this family are not proved"
     TIME_LIMIT = "the time limit was reached before every instance was finished"
     INTERRUPTED = "interrupted before every instance was finished"
     STOPPED = "stopped by a callback before every instance was finished"

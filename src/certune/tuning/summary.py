@@ -37,7 +37,11 @@ def summary_of(result: TuningResult) -> str:
 
 def _better_baseline(result: TuningResult) -> str:
     better = [name for name, value in result.baselines.items() if value > result.best_value]
-    return f"note: {', '.join(better)} lies outside the range and is better" if better else ""
+    return (
+        f"note: {', '.join(better)} is better: outside the range, or set for each instance"
+        if better
+        else ""
+    )
 
 
 def _undecided(result: TuningResult) -> str:

@@ -138,6 +138,10 @@ def _check_origin(certificate: Certificate, family: Family) -> None:
         f"{certificate.content_checksum!r}: the certificate was changed.",
     )
     demand(
+        family.proves_duals,
+        f"Functions of {family!r} are not proved, so that a certificate about them shows nothing.",
+    )
+    demand(
         certificate.family_fingerprint == family.fingerprint,
         f"The certificate is about another family than {family!r}: fingerprint "
         f"{certificate.family_fingerprint!r}, expected {family.fingerprint!r}.",

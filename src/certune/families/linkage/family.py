@@ -34,6 +34,7 @@ from certune.families.linkage.structure import TunedLinkage, linkage_structure
 from certune.families.linkage.sweeping import Pruning, assemble, solve_at
 from certune.families.linkage.tree import ClusterTree, sorted_tree
 from certune.families.linkage.utility import Utility, utility_from
+from certune.families.metrics import checked_weights
 from certune.pfaffian.structure import PiecewiseStructure, whole_number
 from certune.space import ParameterSpace, Real, Segment, Simplex
 
@@ -133,7 +134,7 @@ class Linkage(Family):
                 )
             self._tunes_weights = True
         elif weights is not None:
-            self.weights = _weights(weights)
+            self.weights = checked_weights(weights)
             if n_metrics not in (None, len(self.weights)):
                 raise ParameterError(
                     f"{len(self.weights)} weights given but n_metrics is {n_metrics}"
@@ -328,7 +329,7 @@ class Linkage(Family):
             value = params.get(name, None if isinstance(fixed, tuple) else fixed)
             values[name] = _real(name, value)
         if "weights" in params:
-            values["weights"] = _weights(params["weights"], instance.n_metrics)
+            values["weights"] = checked_weights(params["weights"], instance.n_metrics)
         elif self._tunes_weights:
             raise ParameterError("parameter 'weights' is free and must be given")
         return values
@@ -488,22 +489,6 @@ def _real(name: str, value: Any) -> float:
     if math.isnan(number):
         raise ParameterError(f"{name} must be a real number, got {value!r}")
     return number
-
-
-def _weights(weights: Any, n_metrics: int | None = None) -> tuple[float, ...]:
-    try:
-        array = np.atleast_1d(np.asarray(weights, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ParameterError(f"weights must be numbers, got {weights!r}") from None
-    if array.ndim != 1 or n_metrics not in (None, len(array)):
-        raise ParameterError(f"weights must have {n_metrics} entries, got {weights!r}")
-    if not np.isfinite(array).all() or (array < 0).any() or not array.max(initial=0.0) > 0:
-        raise ParameterError(
-            f"weights must be finite, non-negative and one of them positive, got {weights!r}"
-        )
-    if not 1e-100 <= array.max() <= 1e100:
-        raise ParameterError(f"weights must be of ordinary size, got {weights!r}; divide them")
-    return tuple(float(w) for w in array)
 
 
 def _limit_of_product(line: Line) -> tuple[Line, int]:

@@ -5,36 +5,31 @@ to be exact numbers from this point on, so what could make two runs disagree (as
 on the diagonal, duplicates that differ in the last bit) is settled before any algorithm starts.
 """
 
-import difflib
 import hashlib
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certune.errors import InputError
+from certune.families.metrics import (
+    ROUNDING,
+    FloatArray,
+    Metric,
+    checked_metrics,
+    checked_points,
+    distance_matrix,
+    evened_out,
+    metric_name,
+    read_only,
+    stacked,
+)
 
-FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
-ArrayType = TypeVar("ArrayType", bound=NDArray[Any])
-Metric: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
-
-_ROUNDING = 1e-12
-# scikit-learn's Euclidean distances come from scalar products, so a zero may appear as sqrt(eps).
-_DIAGONAL_ROUNDING = 1e-6
-
-_BOOLEAN_METRICS = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
-_SCIPY_METRICS = _BOOLEAN_METRICS + (
-    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "euclidean",
-    "hamming", "jensenshannon", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean",
-)  # fmt: skip
-_SCIPY_NAME_OF = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
-_SKLEARN_METRICS = ("haversine",)
-METRIC_NAMES = tuple(sorted((*_SCIPY_METRICS, *_SCIPY_NAME_OF, *_SKLEARN_METRICS)))
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -127,21 +122,21 @@ class ClusteringInstance:
         values = self.__dict__
         values["name"] = name
         if points is not None:
-            values["points"] = _read_only(_checked_points(points))
-            values["metrics"] = _checked_metrics(metrics)
-            values["metric_names"] = tuple(_metric_name(m) for m in values["metrics"])
+            values["points"] = read_only(checked_points(points))
+            values["metrics"] = checked_metrics(metrics)
+            values["metric_names"] = tuple(metric_name(m) for m in values["metrics"])
             values["n_points"] = len(values["points"])
         else:
-            if _checked_metrics(metrics) != ("euclidean",):
+            if checked_metrics(metrics) != ("euclidean",):
                 raise InputError(
                     f"metrics={metrics!r} was given with distances=, but metrics apply to points "
                     "only: leave metrics out"
                 )
-            matrices = _stacked(distances)
+            matrices = stacked(distances)
             values["points"], values["metrics"] = None, ()
             values["metric_names"] = tuple(f"distances[{i}]" for i in range(len(matrices)))
             checked = _checked_distances(matrices, self._label_of_metric)
-            values["distances"] = _read_only(checked)
+            values["distances"] = read_only(checked)
             values["n_points"] = matrices.shape[1]
         values["n_metrics"] = len(self.metric_names)
         values["target"], values["target_names"] = _coded_target(target, self.n_points)
@@ -151,12 +146,12 @@ class ClusteringInstance:
     def distances(self) -> FloatArray:
         """Float64 array (n_metrics, n, n): symmetric, zero diagonal, read-only. O(L n^2 p)."""
         assert self.points is not None
-        matrices = np.stack([_distance_matrix(self.points, m) for m in self.metrics])
+        matrices = np.stack([distance_matrix(self.points, m) for m in self.metrics])
         _, first, group = np.unique(self.points, axis=0, return_index=True, return_inverse=True)
         lowest = first[group.ravel()]
         if np.any(lowest != np.arange(self.n_points)):
             matrices = matrices[:, lowest[:, None], lowest]
-        return _read_only(_checked_distances(matrices, self._label_of_metric))
+        return read_only(_checked_distances(matrices, self._label_of_metric))
 
     @cached_property
     def log_distances(self) -> FloatArray:
@@ -197,7 +192,7 @@ class ClusteringInstance:
     @cached_property
     def duplicate_of(self) -> IntArray:
         """For every point the lowest index of a duplicate of it, itself if there is none."""
-        return _read_only(np.argmax(self.distances[0] == 0, axis=1).astype(np.int64))
+        return read_only(np.argmax(self.distances[0] == 0, axis=1).astype(np.int64))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -222,7 +217,7 @@ class ClusteringInstance:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():
             if isinstance(value, np.ndarray):
-                _read_only(value)
+                read_only(value)
         self.__dict__.update(state)
 
     def __repr__(self) -> str:
@@ -243,174 +238,12 @@ class ClusteringInstance:
         return label if self.name is None else f"{label} of instance {self.name!r}"
 
 
-def _read_only(array: ArrayType) -> ArrayType:
-    array.setflags(write=False)
-    return array
-
-
-def _numeric(values: Any, what: str) -> FloatArray:
-    """Copy to a float64 array, or raise."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biufO":
-            raise TypeError
-        return np.array(array, dtype=np.float64, order="C") + 0.0  # turns -0.0 into 0.0
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{what} must be a dense array of real numbers, got {type(values).__name__} that "
-            "cannot be read as one: convert it with numpy.asarray (sparse: .toarray())"
-        ) from None
-
-
-def _checked_points(points: Any) -> FloatArray:
-    array = _numeric(points, "points")
-    if array.ndim != 2:
-        raise InputError(
-            f"points must be a 2-D array (n_points, n_features), got shape {array.shape}: "
-            "for points on a line pass points.reshape(-1, 1)"
-        )
-    if array.size == 0:
-        raise InputError(
-            f"points are empty, got shape {array.shape}: at least one point with one feature "
-            "is needed"
-        )
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        row, column = bad[0]
-        raise InputError(
-            f"points must be finite, got {array[row, column]} at point {row}, feature {column}: "
-            "fill in or remove such points"
-        )
-    return array
-
-
-def _checked_metrics(metrics: Any) -> tuple[Metric, ...]:
-    if isinstance(metrics, str) or callable(metrics):
-        metrics = (metrics,)
-    if not isinstance(metrics, Iterable) or not (entries := tuple(metrics)):
-        raise InputError(
-            f"metrics must be one or several metrics, got {metrics!r}: "
-            "pass for example metrics='euclidean'"
-        )
-    for metric in entries:
-        if callable(metric) or metric in METRIC_NAMES:
-            continue
-        close = difflib.get_close_matches(str(metric), METRIC_NAMES)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "use one of them"
-        raise InputError(
-            f"unknown metric {metric!r}, expected a function or one of "
-            f"{', '.join(METRIC_NAMES)}: {hint}"
-        )
-    return entries
-
-
-def _metric_name(metric: Metric) -> str:
-    if isinstance(metric, str):
-        return metric
-    return str(getattr(metric, "__name__", type(metric).__name__))
-
-
-def _distance_matrix(points: FloatArray, metric: Metric) -> FloatArray:
-    """Square matrix of the distances between points."""
-    from scipy.spatial.distance import pdist, squareform
-
-    n = len(points)
-    if n == 1:
-        return np.zeros((1, 1))
-    if callable(metric):
-        condensed = [metric(points[i], points[j]) for i in range(n) for j in range(i + 1, n)]
-        return _square(_numeric(condensed, f"distances by metric {_metric_name(metric)!r}"))
-    try:
-        if metric in _SKLEARN_METRICS:
-            from sklearn.metrics import pairwise_distances
-
-            return np.asarray(pairwise_distances(points, metric=metric), dtype=np.float64)
-        coordinates = points != 0 if metric in _BOOLEAN_METRICS else points
-        matrix = squareform(pdist(coordinates, _SCIPY_NAME_OF.get(metric, metric)))
-    except (ValueError, np.linalg.LinAlgError) as error:
-        raise InputError(
-            f"metric {metric!r} cannot be computed for points of shape {points.shape} "
-            f"({error}): use another metric or pass distances="
-        ) from error
-    return np.asarray(matrix, dtype=np.float64)
-
-
-def _stacked(distances: Any) -> FloatArray:
-    """Array (L, n, n) of what the user gave as distances; values are not checked here."""
-    if isinstance(distances, list | tuple) and distances:
-        parts = [np.asarray(d) if hasattr(d, "__array__") else None for d in distances]
-        if all(part is not None and part.ndim == 1 for part in parts):
-            distances = [_square(_numeric(part, "distances")) for part in parts]
-        shapes = [np.shape(d) for d in distances if hasattr(d, "__array__")]
-        if len(set(shapes)) > 1:
-            raise InputError(
-                f"distances must all be between the same points, got shapes {shapes}: "
-                "leave out points that some matrix does not have"
-            )
-    array = _numeric(distances, "distances")
-    if array.size == 0:
-        raise InputError(
-            f"distances are empty, got shape {array.shape}: for a single point pass "
-            "distances=[[0.0]]"
-        )
-    if array.ndim == 1:
-        array = _square(array)
-    if array.ndim == 2:
-        array = array[None]
-    if array.ndim != 3 or array.shape[1] != array.shape[2]:
-        raise InputError(
-            f"distances must have shape (n, n), (L, n, n) or (n(n-1)/2,), got "
-            f"{np.shape(distances)}: pass several condensed vectors as a list of 1-D arrays"
-        )
-    return array
-
-
-def _square(condensed: FloatArray) -> FloatArray:
-    """Square matrix of a condensed vector."""
-    n = int(round((1 + np.sqrt(1 + 8 * len(condensed))) / 2))
-    if len(condensed) == 0 or n * (n - 1) // 2 != len(condensed):
-        raise InputError(
-            f"a condensed distance vector must have length n(n-1)/2 for some n >= 2, got length "
-            f"{len(condensed)}: make it with scipy.spatial.distance.pdist or pass an (n, n) matrix"
-        )
-    matrix = np.zeros((n, n))
-    matrix[np.triu_indices(n, 1)] = condensed
-    return matrix + matrix.T
-
-
 def _checked_distances(matrices: FloatArray, label_of: Callable[[int], str]) -> FloatArray:
-    """Refuse what are no distances, even out rounding in place. O(L n^2)."""
-    for index, matrix in enumerate(matrices):
-        label = label_of(index)
-        _refuse(~np.isfinite(matrix), matrix, label, "finite", "remove such points or fill in")
-        _refuse(matrix < 0, matrix, label, "non-negative", "pass distances, not similarities")
-        largest = matrix.max()
-        off = np.zeros(matrix.shape, dtype=bool)
-        np.fill_diagonal(off, np.diagonal(matrix) > _DIAGONAL_ROUNDING * largest)
-        remedy = "pass distances, not similarities, or use numpy.fill_diagonal(distances, 0)"
-        _refuse(off, matrix, label, "zero on the diagonal", remedy)
-        gap = np.abs(matrix - matrix.T)
-        if gap.max() > _ROUNDING * largest:
-            i, j = np.unravel_index(np.argmax(gap), gap.shape)
-            raise InputError(
-                f"{label} must be symmetric, got {matrix[i, j]} from point {i} to {j} and "
-                f"{matrix[j, i]} back: average the two directions, (d + d.T) / 2, if that is meant"
-            )
-        if gap.max() > 0:
-            matrix[:] = matrix / 2 + matrix.T / 2
-        np.fill_diagonal(matrix, 0.0)
-    zeros = matrices == 0
+    """Distances with equal rows for duplicates and no other zeros. O(L n^2)."""
+    zeros = evened_out(matrices, label_of) == 0
     if np.count_nonzero(zeros) == matrices.shape[0] * matrices.shape[1]:
         return matrices
     return _with_equal_duplicates(matrices, zeros, label_of)
-
-
-def _refuse(bad: NDArray[Any], matrix: FloatArray, label: str, wanted: str, remedy: str) -> None:
-    if bad.any():
-        i, j = np.argwhere(bad)[0]
-        raise InputError(
-            f"{label} must be {wanted}, got {matrix[i, j]} between points {i} and {j}: {remedy}"
-        )
 
 
 def _with_equal_duplicates(
@@ -424,7 +257,7 @@ def _with_equal_duplicates(
     """
     lowest = np.argmax(zeros.any(axis=0), axis=1)
     rows, twins = matrices, matrices[:, lowest]
-    differs = np.abs(rows - twins) > _ROUNDING * np.maximum(rows, twins)
+    differs = np.abs(rows - twins) > ROUNDING * np.maximum(rows, twins)
     if differs.any():
         q = int(np.argmax(differs.any(axis=(0, 2))))
         p = int(lowest[q])
@@ -460,7 +293,7 @@ def _coded_target(target: Any, n: int) -> tuple[IntArray | None, tuple[Any, ...]
             "target labels must be comparable and none may be missing, got "
             f"{labels.tolist()[:5]}...: give every point an integer or a string"
         ) from None
-    return _read_only(codes.astype(np.int64)), tuple(names.tolist())
+    return read_only(codes.astype(np.int64)), tuple(names.tolist())
 
 
 def _checked_k(k: Any, target_names: tuple[Any, ...] | None, n: int) -> int:

@@ -1,0 +1,454 @@
+"""The harmonic method on a graph whose bandwidth is tuned (``sec:graph-based-SSL``).
+
+Points are joined by edges of weight ``exp(-delta / sigma**2)``, where delta is a weighted sum of
+metrics.  Soft labels are harmonic: each unlabelled point has the mean of its neighbours; the class
+with the largest soft label wins.  The share of unlabelled points that are right is a piecewise
+constant function of sigma and of the weights (``thm:pdim-graph-1``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from certune.dual import PiecewiseFunction
+from certune.errors import InputError, ParameterError
+from certune.families.base import Family, Params
+from certune.families.graph_ssl.course import make_course
+from certune.families.graph_ssl.graph import Graph, graph_of
+from certune.families.graph_ssl.harmonic import soft_labels, winners
+from certune.families.graph_ssl.instance import IntArray, LabelingInstance
+from certune.families.graph_ssl.interpolation import Interpolator
+from certune.families.graph_ssl.sweeping import leaves_of, utility
+from certune.families.graph_ssl.symmetry import Symmetry
+from certune.families.metrics import checked_weights
+from certune.pfaffian.bounds.applications import harmonic_labeling_structure
+from certune.pfaffian.structure import PiecewiseStructure
+from certune.space import LogReal, ParameterSpace, Segment, Simplex
+
+SKLEARN_GAMMA = 20.0
+LARGEST_DISTANCE = 1e100
+
+
+@dataclass(frozen=True)
+class Labeling:
+    """Soft and hard labels of all points of an instance.
+
+    Attributes
+    ----------
+    labels : array (n,)
+        Label of every point, those that were given included.
+    soft : float64 array (n, n_classes)
+        Soft labels, in the order of ``classes``; rows sum to 1 up to rounding.
+    classes : array (n_classes,)
+        The labels that occur among the labelled points, sorted.
+    reached : bool array (n,)
+        False for points that no label can reach along the edges; their soft labels are uniform.
+    """
+
+    labels: NDArray[Any]
+    soft: NDArray[np.float64]
+    classes: NDArray[Any]
+    reached: NDArray[np.bool_]
+
+
+class HarmonicLabeling(Family):
+    """Semi-supervised labelling with harmonic functions, tuned over the bandwidth.
+
+    Parameters
+    ----------
+    sigma : pair or float, default (0.1, 10.0)
+        Range (low, high) of the bandwidth, or a number to fix it; positive.
+    weights : None, array or "tune"
+        Weights of the metrics in the combined distance: uniform if None.
+    n_metrics : int, optional
+        Number of metrics; needed if ``weights="tune"``.
+    n_neighbors : int, optional
+        Join each point to this many nearest points only (nearest in the weighted metric, in the
+        uniform one if the weights are tuned; all points as near as the last one are joined too). By
+        default all points are joined.
+    certified : bool, default True
+        Whether `dual` proves that it misses nothing. If False it is a few times faster: breakpoints
+        are found by adaptive interpolation, which can overlook a pair of them that lies close
+        together, and `certune.tune` says that its result is not proved.
+
+    Notes
+    -----
+    With two classes a point gets the second one, in sorted order, if its soft label is at least one
+    half, as in the paper; with more classes the one with the largest soft label, and the lowest of
+    several largest ones. Ties that hold for every bandwidth because the graph is symmetric are
+    recognised. Points that no label can reach along the edges of a neighbour graph have the same
+    soft label for each class, and get the class that wins ties.
+
+    Examples
+    --------
+    >>> import certune as ct
+    >>> instance = ct.LabelingInstance(
+    ...     points=[[0.0], [1.0], [2.2], [3.0], [4.5]], labeled=[0, 4], truth=[0, 0, 0, 1, 1]
+    ... )
+    >>> family = ct.HarmonicLabeling(sigma=(0.2, 5.0))
+    >>> family.solve(instance, 1.0).labels
+    array([0, 0, 0, 0, 1])
+    >>> family.dual(instance)
+    PiecewiseFunction(sigma in [0.2, 5.0], 2 pieces, max 1.0)
+    """
+
+    def __init__(
+        self,
+        sigma: Any = (0.1, 10.0),
+        weights: ArrayLike | str | None = None,
+        n_metrics: int | None = None,
+        n_neighbors: int | None = None,
+        certified: bool = True,
+    ) -> None:
+        self._sigma = _sigma(sigma)
+        for name, value in (("n_metrics", n_metrics), ("n_neighbors", n_neighbors)):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int) or value < 1
+            ):
+                raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+        if not isinstance(certified, bool):
+            raise ParameterError(f"certified must be True or False, got {certified!r}")
+        self.n_neighbors = n_neighbors
+        self.certified = certified
+        self.weights: tuple[float, ...] | None = None
+        self._tunes_weights = isinstance(weights, str)
+        self.n_metrics = n_metrics
+        if isinstance(weights, str):
+            if weights != "tune":
+                raise ParameterError(f"weights must be None, numbers or 'tune', got {weights!r}")
+            if n_metrics is None or n_metrics < 2:
+                raise ParameterError(
+                    "weights='tune' needs n_metrics, the number of metrics of the instances "
+                    f"(at least 2); got {n_metrics}"
+                )
+        elif weights is not None:
+            self.weights = checked_weights(weights, n_metrics)
+            self.n_metrics = len(self.weights)
+        parameters: list[LogReal | Simplex] = []
+        if isinstance(self._sigma, tuple):
+            parameters.append(LogReal("sigma", *self._sigma))
+        if self._tunes_weights:
+            assert n_metrics is not None
+            parameters.append(Simplex("weights", n_metrics))
+        self._space = ParameterSpace(tuple(parameters)) if parameters else None
+
+    @property
+    def space(self) -> ParameterSpace:
+        """The free parameters and their ranges."""
+        if self._space is None:
+            raise ParameterError(
+                f"{self!r} has no free parameter; give sigma as a range (low, high) or "
+                "weights='tune'"
+            )
+        return self._space
+
+    @property
+    def sigma(self) -> tuple[float, float] | float:
+        """Range of the bandwidth, or its fixed value."""
+        return self._sigma
+
+    @property
+    def fixed_params(self) -> dict[str, Any]:
+        """The parameters that are not tuned, by name."""
+        fixed: dict[str, Any] = {}
+        if not isinstance(self._sigma, tuple):
+            fixed["sigma"] = self._sigma
+        if self.weights is not None:
+            fixed["weights"] = self.weights
+        return fixed
+
+    @property
+    def proves_duals(self) -> bool:
+        """Whether `dual` is proved; False if the family is not certified."""
+        return self.certified
+
+    def __repr__(self) -> str:
+        sigma = self._sigma if isinstance(self._sigma, tuple) else repr(self._sigma)
+        parts = [f"sigma={sigma}"]
+        weights: Any = "tune" if self._tunes_weights else self.weights
+        if weights is not None:
+            parts.append(f"weights={weights!r}")
+        if self.n_metrics is not None and self.weights is None:
+            parts.append(f"n_metrics={self.n_metrics}")
+        if self.n_neighbors is not None:
+            parts.append(f"n_neighbors={self.n_neighbors}")
+        if not self.certified:
+            parts.append("certified=False")
+        return f"HarmonicLabeling({', '.join(parts)})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of everything that defines the family."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+    @property
+    def baselines(self) -> dict[str, dict[str, Any]]:
+        """The default of scikit-learn's label propagation: exp(-20 delta)."""
+        return {"scikit-learn": {"sigma": SKLEARN_GAMMA**-0.5, **self._uniform_weights()}}
+
+    def instance_baselines(self, instance: Any) -> dict[str, dict[str, Any]]:
+        """The bandwidth at which the median distance of an instance has the weight 1/e."""
+        distances = np.asarray(instance.distances)
+        weights = np.array(self._reference(instance))
+        above = np.triu_indices(instance.n_points, 1)
+        median = float(
+            np.median(sum(w * d[above] for w, d in zip(weights, distances, strict=True)))
+        )
+        sigma = math.sqrt(median) if median > 0 else 1.0
+        return {"median distance": {"sigma": sigma, **self._uniform_weights()}}
+
+    def _uniform_weights(self) -> dict[str, Any]:
+        if not self._tunes_weights:
+            return {}
+        assert self.n_metrics is not None
+        return {"weights": (1.0 / self.n_metrics,) * self.n_metrics}
+
+    def check_instance(self, instance: Any) -> None:
+        """Raise `InputError` if the instance does not fit this family."""
+        self._check_structure(instance)
+        name = instance.name or "the instance"
+        if instance.truth is None:
+            raise InputError(f"{name} has no truth; pass truth= to measure a utility")
+        if len(instance.unlabeled) == 0:
+            raise InputError(
+                f"all {instance.n_points} points of {name} are labelled, so that there is nothing "
+                "to predict: leave some out of labeled="
+            )
+
+    def _check_structure(self, instance: Any) -> None:
+        if not isinstance(instance, LabelingInstance):
+            raise InputError(
+                f"expected a LabelingInstance, got {type(instance).__name__}; make one with "
+                "certune.LabelingInstance(points=..., labeled=..., truth=...)"
+            )
+        if self.n_metrics not in (None, instance.n_metrics):
+            raise InputError(
+                f"{instance.name or 'the instance'} has {instance.n_metrics} metric(s), but the "
+                f"family was made for {self.n_metrics}"
+            )
+        largest = float(instance.distances.max(initial=0.0))
+        if largest > LARGEST_DISTANCE:
+            raise InputError(
+                f"distances of {instance.name or 'the instance'} reach {largest:.3g}; expected at "
+                f"most {LARGEST_DISTANCE:.0e}: change the unit of length"
+            )
+
+    def structure(
+        self, n_unlabeled: int, n_labeled: int, n_metrics: int | None = None
+    ) -> PiecewiseStructure:
+        """Pfaffian structure of the accuracy, proved for every instance of a size.
+
+        Parameters
+        ----------
+        n_unlabeled, n_labeled : int
+            Numbers of points without and with a given label.
+        n_metrics : int, optional
+            Number of metrics of an instance, if the family does not say.
+
+        Returns
+        -------
+        PiecewiseStructure
+            Counts for `certune.pdim_bound` and `certune.sample_size`, for two classes and graphs
+            that join all points.
+
+        Examples
+        --------
+        >>> import certune as ct
+        >>> ct.pdim_bound(ct.HarmonicLabeling().structure(n_unlabeled=90, n_labeled=10)).dimension
+        610
+        """
+        if self.n_neighbors is not None:
+            raise ParameterError(
+                "counts are proved for graphs that join all points, got "
+                f"n_neighbors={self.n_neighbors}; use a family without n_neighbors"
+            )
+        if n_metrics is not None and self.n_metrics not in (None, n_metrics):
+            raise ParameterError(
+                f"the family was made for {self.n_metrics} metric(s), got n_metrics={n_metrics}"
+            )
+        return harmonic_labeling_structure(
+            n_unlabeled,
+            n_labeled,
+            self.n_metrics or n_metrics or 1,
+            tuned_weights=self._tunes_weights,
+        )
+
+    def instance_fingerprint(self, instance: Any) -> str:
+        """Hash of the instance's content."""
+        return str(instance.fingerprint)
+
+    def _reference(self, instance: LabelingInstance) -> tuple[float, ...]:
+        """Weights in which neighbours are chosen, which no parameter changes."""
+        return self.weights or (1.0 / instance.n_metrics,) * instance.n_metrics
+
+    def graph(self, instance: LabelingInstance) -> Graph:
+        """The graph on which labels are propagated, without weights."""
+        return graph_of(instance, self.n_neighbors, np.array(self._reference(instance)))
+
+    def _values(
+        self, instance: LabelingInstance, params: Params
+    ) -> tuple[float, tuple[float, ...]]:
+        """Bandwidth and weights, checked; any positive sigma is allowed, not only the range."""
+        if not isinstance(params, Mapping):
+            if self._tunes_weights or not isinstance(self._sigma, tuple):
+                raise ParameterError(
+                    f"got {params!r}; expected a mapping with the free parameters "
+                    f"{self._space.names if self._space else ()}"
+                )
+            params = {"sigma": params}
+        unknown = [name for name in params if name not in ("sigma", "weights")]
+        if unknown:
+            raise ParameterError(
+                f"unknown parameter {unknown[0]!r}; expected 'sigma' and 'weights'"
+            )
+        if "sigma" not in params and isinstance(self._sigma, tuple):
+            raise ParameterError("parameter 'sigma' is free and must be given")
+        if "weights" not in params and self._tunes_weights:
+            raise ParameterError("parameter 'weights' is free and must be given")
+        sigma = _bandwidth(params["sigma"]) if "sigma" in params else self._sigma
+        assert not isinstance(sigma, tuple)
+        given = params.get("weights", self._reference(instance))
+        return sigma, checked_weights(given, instance.n_metrics)
+
+    def _rates(self, instance: LabelingInstance, params: Params) -> list[Fraction]:
+        sigma, weights = self._values(instance, params)
+        return [Fraction(weight) / Fraction(sigma) ** 2 for weight in weights]
+
+    def solve(self, instance: LabelingInstance, params: Params) -> Labeling:
+        """Soft and hard labels at one parameter.
+
+        Parameters
+        ----------
+        instance : LabelingInstance
+            The points; a truth is not needed, and all may be labelled.
+        params : mapping or float
+            Parameter values; sigma may be any positive number.
+
+        Returns
+        -------
+        Labeling
+            Labels of all points.
+        """
+        self._check_structure(instance)
+        rates, graph = self._rates(instance, params), self.graph(instance)
+        names = np.array(instance.class_names)
+        soft = np.full((instance.n_points, graph.n_classes), 1.0 / graph.n_classes)
+        columns = np.full(instance.n_points, _tie_winner(graph.n_classes))
+        soft[instance.labeled] = np.eye(graph.n_classes)[graph.class_of]
+        columns[instance.labeled] = graph.class_of
+        reached = np.zeros(instance.n_points, dtype=np.bool_)
+        reached[instance.labeled] = reached[graph.nodes] = True
+        if graph.n_nodes:
+            soft[graph.nodes] = soft_labels(graph, rates)[0]
+            columns[graph.nodes] = winners(graph, rates, Symmetry(graph))
+        return Labeling(names[graph.classes[columns]], soft, names[graph.classes], reached)
+
+    def run_exact(self, instance: LabelingInstance, params: Params) -> Fraction:
+        """Share of the unlabelled points that get their true label, as an exact rational number."""
+        self.check_instance(instance)
+        rates, graph = self._rates(instance, params), self.graph(instance)
+        true, n_always_right = _truths(instance, graph)
+        right = n_always_right
+        if graph.n_nodes:
+            right += int(np.sum(winners(graph, rates, Symmetry(graph)) == true))
+        return Fraction(right, len(instance.unlabeled))
+
+    def dual(self, instance: LabelingInstance, along: Segment | None = None) -> PiecewiseFunction:
+        """Utility as a function of the position on a segment of the parameter space.
+
+        Parameters
+        ----------
+        instance : LabelingInstance
+            Points or distances with labels and truth.
+        along : Segment, optional
+            Any straight line: the bandwidth alone, weights with sigma fixed, or both together. By
+            default the one free parameter.
+
+        Returns
+        -------
+        PiecewiseFunction
+            ``dual(t)`` is the utility at ``along.at(t)``; breakpoints are enclosures, proved to be
+            all if the family is certified.
+        """
+        self.check_instance(instance)
+        segment = self.space.default_segment() if along is None else along
+        if not isinstance(segment, Segment):
+            raise ParameterError(
+                f"along must be a Segment(start, stop) of parameters, got {along!r}"
+            )
+        for t in (segment.low, segment.high):
+            self._values(instance, segment.at(t))
+        graph = self.graph(instance)
+        true, n_always_right = _truths(instance, graph)
+        line = self._line(instance, segment)
+        moves = line[0][1] != 0 or any(slope != 0 for _, slope in line[1])
+        if graph.n_nodes == 0 or graph.n_classes == 1 or not moves:
+            value = self.run_exact(instance, segment.at(segment.low))
+            return PiecewiseFunction.constant(segment.low, segment.high, value, segment.name)
+        course = make_course(*line, segment.low, segment.high)
+        symmetry = Symmetry(graph)
+        leaves = leaves_of(Interpolator(graph, course), symmetry, self.certified)
+
+        def winners_at(t: float) -> IntArray:
+            return winners(graph, self._rates(instance, segment.at(t)), symmetry)
+
+        n_unlabelled = len(instance.unlabeled)
+        return utility(leaves, course, true, n_always_right, n_unlabelled, winners_at, segment.name)
+
+    def _line(
+        self, instance: LabelingInstance, segment: Segment
+    ) -> tuple[tuple[float, float], list[tuple[float, float]]]:
+        """Start and slope of sigma and of every weight."""
+        origin, direction = segment.origin, segment.direction
+        fixed = self._sigma if not isinstance(self._sigma, tuple) else math.nan
+        start: Any = origin.get("sigma", fixed)
+        slope: Any = direction.get("sigma", 0.0)
+        weights: Any = origin.get("weights", self._reference(instance))
+        slopes: Any = direction.get("weights", (0.0,) * instance.n_metrics)
+        return (start, slope), list(zip(weights, slopes, strict=True))
+
+
+def _tie_winner(n_classes: int) -> int:
+    return 1 if n_classes == 2 else 0
+
+
+def _truths(instance: LabelingInstance, graph: Graph) -> tuple[IntArray, int]:
+    """True column of every node (-1: none), and how many points without a label are right."""
+    assert instance.truth is not None
+    column_of = np.full(len(instance.class_names), -1)
+    column_of[graph.classes] = np.arange(graph.n_classes)
+    columns = column_of[instance.truth]
+    reached = np.isin(instance.unlabeled, graph.nodes)
+    unreached = columns[instance.unlabeled[~reached]]
+    return columns[graph.nodes], int(np.sum(unreached == _tie_winner(graph.n_classes)))
+
+
+def _sigma(sigma: Any) -> tuple[float, float] | float:
+    if not isinstance(sigma, (tuple, list, np.ndarray)):
+        return _bandwidth(sigma)
+    if len(sigma) != 2:
+        raise ParameterError(f"sigma must be a number or a range (low, high), got {sigma!r}")
+    low, high = (_bandwidth(end) for end in sigma)
+    if not low < high:
+        raise ParameterError(f"the range of sigma must have low < high, got {sigma!r}")
+    return low, high
+
+
+def _bandwidth(value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, (str, bool)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 1e-100 <= number <= 1e100:
+        raise ParameterError(
+            f"sigma must be a positive number of ordinary size, from 1e-100 to 1e100, got {value!r}"
+        )
+    return number

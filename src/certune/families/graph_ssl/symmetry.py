@@ -1,0 +1,75 @@
+"""Ties that hold for every parameter because the graph is symmetric.
+
+If exchanging two classes leaves the graph as a node sees it unchanged, both have the same soft
+label there, at every bandwidth, and no arithmetic can tell them apart.  Colour refinement finds
+this: colour the nodes of the graph and of its copy with the two classes exchanged, and split
+colours until nodes of one colour see, along edges of each length, the same number of nodes of each
+colour.  Soft labels are then a function of the colour (``docs/theory/harmonic-labeling.md``), so a
+node that has the colour of its copy is tied.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certune.families.graph_ssl.graph import Graph
+
+
+class Symmetry:
+    """Symmetric ties of a graph, found when asked for.
+
+    Two classes: a tie goes to the second one (soft label at least one half, as in
+    ``sec:graph-based-SSL``). More classes: to the lowest.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._codes: NDArray[np.int64] | None = None
+        self._tied: dict[tuple[int, int], NDArray[np.bool_]] = {}
+
+    def without_ties(self, node: int, classes: list[int]) -> list[int]:
+        """Of these classes of a node, the ones that lose no symmetric tie to another of them."""
+        kept: list[int] = []
+        ordered = sorted(classes, reverse=self._graph.n_classes == 2)
+        for c in ordered:
+            if not any(self.tied(d, c)[node] for d in kept):
+                kept.append(c)
+        return sorted(kept)
+
+    def tied(self, first: int, second: int) -> NDArray[np.bool_]:
+        """For every node whether two classes are tied by symmetry. O(r n^2 log n), r rounds."""
+        pair = min(first, second), max(first, second)
+        if pair not in self._tied:
+            self._tied[pair] = self._refine(*pair)
+        return self._tied[pair]
+
+    def _refine(self, first: int, second: int) -> NDArray[np.bool_]:
+        graph = self._graph
+        n, n_classes = graph.n_nodes, graph.n_classes
+        if self._codes is None:
+            self._codes = _edge_codes(graph)
+        swap = np.arange(n_classes)
+        swap[[first, second]] = second, first
+        labels = np.concatenate([graph.class_of, swap[graph.class_of]]).reshape(2, -1)
+        colours = np.zeros((2, n), dtype=np.int64)
+        n_colours = 1
+        while True:
+            # Labelled points have the colours below n_classes, for good.
+            seen = np.concatenate([colours + n_classes, labels], axis=1)
+            views = np.sort(self._codes[None] * (n_classes + n_colours) + seen[:, None], axis=2)
+            own = np.concatenate([colours[:, :, None], views], axis=2).reshape(2 * n, -1)
+            new = np.unique(own, axis=0, return_inverse=True)[1].reshape(2, n)
+            count = int(new.max()) + 1
+            if count == n_colours:
+                return np.asarray(new[0] == new[1])
+            colours, n_colours = new, count
+
+
+def _edge_codes(graph: Graph) -> NDArray[np.int64]:
+    """Codes (n, n + n_labelled) of edges, equal exactly if the edges agree in every metric."""
+    lengths = np.concatenate([graph.between, graph.to_labelled], axis=2)
+    present = np.concatenate([graph.is_edge, graph.is_edge_to_labelled], axis=1)
+    flat = lengths.reshape(len(lengths), -1).T
+    codes = np.unique(flat, axis=0, return_inverse=True)[1].reshape(present.shape)
+    return np.where(present, codes + 1, 0)

@@ -1,0 +1,18 @@
+"""The examples run, and write what they promise."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def test_harmonic_labeling(tmp_path):
+    script = EXAMPLES / "harmonic_labeling.py"
+    finished = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert "OPTIMAL" in finished.stdout and "held out" in finished.stdout
+    pictures = sorted(path.name for path in tmp_path.glob("*.png"))
+    assert pictures == ["graph.png", "mean.png", "one_problem.png"]
+    assert all((tmp_path / name).stat().st_size > 10_000 for name in pictures)
