@@ -19,15 +19,20 @@ __all__ = [
     "CertuneError",
     "ClusteringInstance",
     "Evaluation",
+    "GJStructure",
+    "HomogeneousStructure",
     "InputError",
     "Linkage",
     "LinkageClustering",
     "LogReal",
     "ParameterError",
     "ParameterSpace",
+    "PdimBound",
     "PiecewiseFunction",
+    "PiecewiseStructure",
     "Progress",
     "Real",
+    "SampleSize",
     "Segment",
     "Simplex",
     "Status",
@@ -37,6 +42,8 @@ __all__ = [
     "__version__",
     "datasets",
     "mean",
+    "pdim_bound",
+    "sample_size",
     "testing",
     "tune",
     "verify",
@@ -54,6 +61,8 @@ if TYPE_CHECKING:
     )
     from certune.estimators import LinkageClustering
     from certune.families.linkage import ClusteringInstance, Linkage
+    from certune.pfaffian.bounds import PdimBound, SampleSize, pdim_bound, sample_size
+    from certune.pfaffian.structure import GJStructure, HomogeneousStructure, PiecewiseStructure
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
     from certune.tuning import (
         Certificate,
@@ -81,6 +90,12 @@ else:
         ),
         "certune.estimators": ("LinkageClustering",),
         "certune.families.linkage": ("ClusteringInstance", "Linkage"),
+        "certune.pfaffian.bounds": ("PdimBound", "SampleSize", "pdim_bound", "sample_size"),
+        "certune.pfaffian.structure": (
+            "GJStructure",
+            "HomogeneousStructure",
+            "PiecewiseStructure",
+        ),
         "certune.space": ("LogReal", "ParameterSpace", "Real", "Segment", "Simplex"),
         "certune.tuning": (
             "Certificate",

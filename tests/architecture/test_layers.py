@@ -47,6 +47,8 @@ def test_layers_hold():
         ("kernels/__init__.py", "import scipy", "certune.kernels -> scipy"),
         ("kernels/__init__.py", "import certune.errors", "certune.kernels -> certune.errors"),
         ("exact/__init__.py", "import certune.dual", "certune.exact -> certune.dual"),
+        ("pfaffian/__init__.py", "import certune.dual", "certune.pfaffian -> certune.dual"),
+        ("cli/__init__.py", "import certune.demo", "certune.cli -> certune.demo"),
         ("dual/__init__.py", "from certune import tune", "certune.dual -> certune"),
         ("families/__init__.py", "import certune.report", "certune.families -> certune.report"),
         ("report/__init__.py", "import certune.estimators", "certune.report -> certune.estimators"),

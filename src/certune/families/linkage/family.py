@@ -30,9 +30,11 @@ from certune.families.linkage.course import Course, Line, make_course, origin_of
 from certune.families.linkage.heights import merge_heights
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.objective import Objective
+from certune.families.linkage.structure import TunedLinkage, linkage_structure
 from certune.families.linkage.sweeping import Pruning, assemble, solve_at
 from certune.families.linkage.tree import ClusterTree, sorted_tree
 from certune.families.linkage.utility import Utility, utility_from
+from certune.pfaffian.structure import PiecewiseStructure, whole_number
 from certune.space import ParameterSpace, Real, Segment, Simplex
 
 KINDS = ("min-max", "power-mean", "product")
@@ -245,6 +247,41 @@ class Linkage(Family):
                 f"{instance.name or 'the instance'} has {instance.n_metrics} metric(s), but the "
                 f"family was made for {self.n_metrics}"
             )
+
+    def structure(self, n: int, n_metrics: int | None = None) -> PiecewiseStructure:
+        """Pfaffian structure of the utility, proved for every instance of n points.
+
+        Parameters
+        ----------
+        n : int
+            Number of points of an instance, at least 3 (fewer have just one tree).
+        n_metrics : int, optional
+            Number of metrics of an instance, if the family does not say.
+
+        Returns
+        -------
+        PiecewiseStructure
+            Counts for `certune.pdim_bound` and `certune.sample_size`.
+
+        Examples
+        --------
+        >>> import certune as ct
+        >>> family = ct.Linkage("min-max", weights="tune", n_metrics=3)
+        >>> [count.chain_length for count in family.structure(n=100).predicates]
+        [10, 7]
+        """
+        if n_metrics is not None and self.n_metrics not in (None, n_metrics):
+            raise ParameterError(
+                f"the family was made for {self.n_metrics} metric(s), got n_metrics={n_metrics}"
+            )
+        tuned = TunedLinkage(
+            kind=self.kind,
+            n_metrics=self.n_metrics or whole_number("n_metrics", n_metrics or 1, 1),
+            n_exponents=sum(p.n_free for p in self.space.parameters if p.name != "weights"),
+            tuned_weights=self._tunes_weights,
+            hamming=self.utility == utility_from("hamming"),
+        )
+        return linkage_structure(tuned, whole_number("n", n, 3))
 
     def instance_fingerprint(self, instance: Any) -> str:
         """Hash of the instance's content."""

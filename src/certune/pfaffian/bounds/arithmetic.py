@@ -1,0 +1,88 @@
+"""Certified numbers: balls of python-flint, and their conversion to the safe side.
+
+Counts of cells reach 2^(10^9) and more.  A ball has an exponent of any size, so that they can be
+compared without logarithms; only the 192 leading bits are kept, and what they leave open is never
+decided in favour of a smaller bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+from certune.errors import ParameterError
+
+PRECISION = 192
+
+Real = int | float | Fraction
+
+
+@contextmanager
+def certified() -> Iterator[None]:
+    """Compute balls at the precision of this package within the block."""
+    with ctx.workprec(PRECISION):
+        yield
+
+
+def ball(number: Real) -> Any:
+    """Return a ball that contains a number; floats count as the dyadic rationals they are."""
+    if isinstance(number, Fraction):
+        return arb(fmpq(number.numerator, number.denominator))
+    return arb(number)
+
+
+def log2(number: Any) -> Any:
+    """Logarithm to base 2 of a positive number or ball, as a ball."""
+    return arb(number).log() / arb(2).log()
+
+
+def upper_float(number: Any) -> float:
+    """Return a float, the first or the second, that is certainly no less than a ball; maybe inf."""
+    nearest = float(arb(number).upper())
+    return nearest if arb(nearest) >= number else math.nextafter(nearest, math.inf)
+
+
+def upper_integer(number: Any) -> int:
+    """Largest whole number that a ball may reach."""
+    mantissa, exponent = (int(part) for part in arb(number).upper().man_exp())
+    return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
+
+
+def positive(name: str, number: object) -> Real:
+    """Return a finite number > 0, or raise `ParameterError`."""
+    if isinstance(number, bool) or not isinstance(number, (int, float, Fraction)):
+        raise ParameterError(f"{name} must be a number, got {number!r}")
+    if not (number > 0 and math.isfinite(number)):
+        raise ParameterError(f"{name} must be positive and finite, got {number!r}")
+    return number
+
+
+def probability(name: str, number: object) -> Real:
+    """Return a number strictly between 0 and 1, or raise `ParameterError`."""
+    value = positive(name, number)
+    if value >= 1:
+        raise ParameterError(f"{name} must lie strictly between 0 and 1, got {number!r}")
+    return value
+
+
+def first_true(condition: Callable[[int], bool]) -> int:
+    """Return some n >= 1 with `condition(n)` true and, if n > 1, `condition(n - 1)` false.
+
+    For a condition that stays true once it is, this is the first. Doubling and bisection:
+    O(log n) calls.
+    """
+    low, high = 0, 1
+    while not condition(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if condition(middle):
+            high = middle
+        else:
+            low = middle
+    return high
