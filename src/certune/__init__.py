@@ -20,6 +20,8 @@ __all__ = [
     "ClusteringInstance",
     "Evaluation",
     "GJStructure",
+    "Guarantee",
+    "HeldOutEvaluation",
     "HomogeneousStructure",
     "InputError",
     "Linkage",
@@ -41,6 +43,7 @@ __all__ = [
     "VerificationReport",
     "__version__",
     "datasets",
+    "guarantees",
     "mean",
     "pdim_bound",
     "sample_size",
@@ -50,7 +53,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from certune import datasets, testing
+    from certune import datasets, guarantees, testing
     from certune.dual import PiecewiseFunction, mean
     from certune.errors import (
         CertificateError,
@@ -61,12 +64,14 @@ if TYPE_CHECKING:
     )
     from certune.estimators import LinkageClustering
     from certune.families.linkage import ClusteringInstance, Linkage
+    from certune.guarantees import Guarantee
     from certune.pfaffian.bounds import PdimBound, SampleSize, pdim_bound, sample_size
     from certune.pfaffian.structure import GJStructure, HomogeneousStructure, PiecewiseStructure
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
     from certune.tuning import (
         Certificate,
         Evaluation,
+        HeldOutEvaluation,
         Progress,
         Status,
         TuningResult,
@@ -78,7 +83,7 @@ if TYPE_CHECKING:
     __version__: str
 else:
     # Hidden from type checkers: with a module __getattr__ they would accept any misspelt name.
-    _SUBMODULES = ("datasets", "testing")
+    _SUBMODULES = ("datasets", "guarantees", "testing")
     _NAMES_BY_MODULE = {
         "certune.dual": ("PiecewiseFunction", "mean"),
         "certune.errors": (
@@ -90,6 +95,7 @@ else:
         ),
         "certune.estimators": ("LinkageClustering",),
         "certune.families.linkage": ("ClusteringInstance", "Linkage"),
+        "certune.guarantees": ("Guarantee",),
         "certune.pfaffian.bounds": ("PdimBound", "SampleSize", "pdim_bound", "sample_size"),
         "certune.pfaffian.structure": (
             "GJStructure",
@@ -100,6 +106,7 @@ else:
         "certune.tuning": (
             "Certificate",
             "Evaluation",
+            "HeldOutEvaluation",
             "Progress",
             "Status",
             "TuningResult",
