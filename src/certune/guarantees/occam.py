@@ -23,8 +23,8 @@ from certune.guarantees.records import INDEPENDENT, Evidence, OptimismBound, Tun
 from certune.pfaffian.bounds.arithmetic import ball, certified
 from certune.pfaffian.bounds.records import Provenance
 
-# 2^16 settings divide a range finely enough; beyond, a setting costs more than it can gain.
-DEEPEST_LEVEL = 16
+# 2^12 settings divide a range finely enough; beyond, a setting costs more than it can gain.
+DEEPEST_LEVEL = 12
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SimpleSetting:
     coordinate : float
         Coordinate t of the setting: ``low + (high - low) * odd / 2**level``, rounded.
     level : int
-        Length of the fraction in bits.
+        Length of the fraction in bits, at least 1.
     tuning_value : float
         Mean utility on the tuning instances.
     bound : OptimismBound
@@ -68,18 +68,16 @@ def prior(level: int) -> Fraction:
 
     Examples
     --------
-    >>> [str(prior(level)) for level in range(4)]
-    ['1/4', '1/6', '1/24', '1/80']
+    >>> [str(prior(level)) for level in (1, 2, 3)]
+    ['1/2', '1/12', '1/48']
     """
-    n_settings = 2 if level == 0 else 2 ** (level - 1)
-    return Fraction(1, (level + 1) * (level + 2) * n_settings)
+    return Fraction(1, level * (level + 1) * 2 ** (level - 1))
 
 
 def level_coordinates(low: float, high: float, level: int) -> list[float]:
     """Return all settings of a level, the nearest floats to the fractions of the range."""
-    numerators = (0, 1) if level == 0 else range(1, 2**level, 2)
     start, width = Fraction(low), Fraction(high) - Fraction(low)
-    return [float(start + width * Fraction(top, 2**level)) for top in numerators]
+    return [float(start + width * Fraction(odd, 2**level)) for odd in range(1, 2**level, 2)]
 
 
 def best_simple_setting(
@@ -105,7 +103,7 @@ def best_simple_setting(
         Probability that the promise of *some* simple setting does not hold.
     """
     found: list[SimpleSetting] = []
-    for level in range(DEEPEST_LEVEL + 1):
+    for level in range(1, DEEPEST_LEVEL + 1):
         points = level_coordinates(landscape.low, landscape.high, level)
         means = np.nan_to_num(np.asarray(landscape(points)), nan=-np.inf)
         best = int(np.argmax(means))
@@ -137,7 +135,7 @@ def _setting(
         label="G5",
         provenance=Provenance.CLASSICAL,
         formula=r"\bar v - \min\{m : \sum_j w_j \prod_i (1 + \gamma_j (v_i / m - 1)) < "
-        r"1/(\pi \delta)\},\ 1/\pi = (\ell + 1)(\ell + 2) 2^{\ell - 1}",
+        r"1/(\pi \delta)\},\ 1/\pi = \ell (\ell + 1) 2^{\ell - 1}",
         assumptions=(INDEPENDENT,),
         note=f"a binary fraction of {level} bits",
     )

@@ -24,6 +24,8 @@ from certune.pfaffian.bounds.arithmetic import ball, certified, upper_float
 from certune.pfaffian.bounds.records import Provenance
 
 DEFAULT_DRAWS = 1024
+# From so many instances on the self-bounding form is used. The choice must not depend on the data.
+SELF_BOUNDING_FROM = 30
 # Rows of signs held in memory at once.
 _CHUNK = 4096
 
@@ -135,14 +137,11 @@ def rademacher_bound(
         If the functions are surrogates: the mean over instances of the largest difference of a
         utility from its surrogate (`lm:balcan-refined-icml`).
     """
-    n, k = tuned.n_instances, complexity.n_draws
-    draws = "" if complexity.exhaustive else r" + 4/K"
+    n_draws = None if complexity.exhaustive else complexity.n_draws
     through = bool(sup_error)
     with certified():
-        factor = arb(9) if complexity.exhaustive else 9 + arb(4) / k
-        confidence = ball(tuned.span) * (factor * (1 / ball(delta)).log() / (2 * n)).sqrt()
-        optimism = 2 * (arb(complexity.upper) + ball(sup_error)) + confidence
-    used = "all sign vectors" if complexity.exhaustive else f"{k} random sign vectors"
+        upper = arb(max(complexity.upper, 0.0)) + ball(sup_error)
+    optimism, formula = optimism_from_complexity(tuned, upper, delta, n_draws)
     return tuned.bound(
         optimism,
         name="surrogate Rademacher" if through else "empirical Rademacher",
@@ -150,13 +149,9 @@ def rademacher_bound(
         evidence=Evidence.TUNING,
         label="lm:balcan-refined-icml" if through else "G3",
         provenance=Provenance.CLASSICAL,
-        formula=r"2 \hat R"
-        + (r" + 2 \xi" if through else "")
-        + r" + H \sqrt{(9"
-        + draws
-        + r") \ln(1/\delta) / (2N)}",
+        formula=formula + (r",\ \hat R = \hat R_{surrogate} + \xi" if through else ""),
         assumptions=(INDEPENDENT,),
-        note=used,
+        note="all sign vectors" if n_draws is None else f"{n_draws} random sign vectors",
     )
 
 
@@ -176,16 +171,48 @@ def massart_bound(tuned: Tuned, refinement: JointRefinement, delta: Any) -> Opti
     spans = (refinement.highest - refinement.lowest).tolist()
     with certified():
         mean_square = arb(fmpq(sum(h * h for h in spans), n * refinement.scale**2))
-        complexity = (2 * mean_square * arb(n_vectors).log() / n).sqrt()
-        confidence = ball(tuned.span) * (9 * (1 / ball(delta)).log() / (2 * n)).sqrt()
+        upper = (mean_square * arb(n_vectors).log() / (2 * n)).sqrt()
+    optimism, formula = optimism_from_complexity(tuned, upper, delta, None)
     return tuned.bound(
-        complexity + confidence,
+        optimism,
         name="Massart",
         delta=float(delta),
         evidence=Evidence.TUNING,
         label="G4",
         provenance=Provenance.R7,
-        formula=r"h \sqrt{2 \ln \hat M / N} + 3 H \sqrt{\ln(1/\delta) / (2N)}",
+        formula=formula + r",\ \hat R = \tfrac{h}{2} \sqrt{2 \ln \hat M / N}",
         assumptions=(INDEPENDENT,),
         note=f"{n_vectors} utility vectors" if n_vectors < 10**9 else "over 10^9 utility vectors",
     )
+
+
+def optimism_from_complexity(
+    tuned: Tuned, complexity: Any, delta: Any, n_draws: int | None
+) -> tuple[Any, str]:
+    """Bound the optimism by an empirical complexity, and the formula (G3).
+
+    Few instances: one application of McDiarmid's inequality to everything at once. Many: the
+    complexity is self-bounding, so that it is close to its expectation where it is small.
+    """
+    n, span = tuned.n_instances, ball(tuned.span)
+    with certified():
+        if n < SELF_BOUNDING_FROM:
+            factor = arb(9) if n_draws is None else 9 + arb(4) / n_draws
+            confidence = span * (factor * (1 / ball(delta)).log() / (2 * n)).sqrt()
+            draws = "" if n_draws is None else r" + 4/K"
+            formula = rf"2 \hat R + H \sqrt{{(9{draws}) \ln(1/\delta) / (2N)}}"
+            return 2 * complexity + confidence, formula
+        parts = 2 if n_draws is None else 3
+        logarithm = (parts / ball(delta)).log()
+        drawn = ""
+        if n_draws is not None:
+            complexity = complexity + span * (logarithm / (2 * n_draws * arb(n))).sqrt()
+            drawn = r" + H \sqrt{x / (2KN)}"
+        root = (logarithm / 2).sqrt() + (logarithm / 2 + 2 * n * complexity / span).sqrt()
+        optimism = span * root**2 / n + span * (logarithm / (2 * n)).sqrt()
+    formula = (
+        r"\tfrac{H}{N} (\sqrt{x/2} + \sqrt{x/2 + 2N(\hat R"
+        + drawn
+        + rf")/H}})^2 + H \sqrt{{x / (2N)}},\ x = \ln({parts}/\delta)"
+    )
+    return optimism, formula

@@ -11,7 +11,7 @@ from typing import Any
 from flint import arb
 
 from certune.guarantees.learning import LearningCurve
-from certune.guarantees.rademacher import RademacherComplexity
+from certune.guarantees.rademacher import RademacherComplexity, optimism_from_complexity
 from certune.guarantees.records import INDEPENDENT, Tuned
 from certune.pfaffian.bounds.arithmetic import ball, certified, first_true, positive, probability
 from certune.pfaffian.bounds.records import Provenance, SampleSize
@@ -74,9 +74,11 @@ def instances_needed(
     curve : LearningCurve, optional
         Learning curve of the tuning instances.
     """
-    targets = _Targets(positive("epsilon", epsilon), probability("delta", delta), tuned.span)
+    targets = _Targets(
+        positive("epsilon", epsilon), probability("delta", delta), tuned.span, tuned.n_instances
+    )
     answers = [_hoeffding(targets), _from_variance(targets, utilities)]
-    answers.append(_from_rademacher(targets, tuned.n_instances, complexity))
+    answers.append(_from_rademacher(targets, complexity))
     if structure is not None:
         size = sample_size(structure, epsilon, delta, float(tuned.span))
         answers += [
@@ -114,6 +116,7 @@ class _Targets:
     epsilon: Any
     delta: Any
     span: Fraction
+    n_seen: int
 
     def answer(
         self, n_instances: int, purpose: str, is_estimate: bool, **described: Any
@@ -172,21 +175,22 @@ def _from_variance(targets: _Targets, utilities: Sequence[Fraction]) -> Instance
     )
 
 
-def _from_rademacher(
-    targets: _Targets, n_seen: int, complexity: RademacherComplexity
-) -> InstancesNeeded:
-    with certified():
-        scaled = 2 * arb(max(complexity.upper, 0.0)) * arb(n_seen).sqrt()
-        confidence = ball(targets.span) * (9 * (1 / ball(targets.delta)).log() / 2).sqrt()
-        total = scaled + confidence
-    n = targets.smallest(lambda n: total <= ball(targets.epsilon) * arb(n).sqrt())
+def _from_rademacher(targets: _Targets, complexity: RademacherComplexity) -> InstancesNeeded:
+    """Solve the bound for N, as if the complexity fell like the square root of N."""
+
+    def enough(n: int) -> bool:
+        scaled = arb(max(complexity.upper, 0.0)) * (arb(targets.n_seen) / n).sqrt()
+        tuned = Tuned(Fraction(0), n, Fraction(0), targets.span)
+        optimism, _ = optimism_from_complexity(tuned, scaled, targets.delta, None)
+        return bool(optimism <= ball(targets.epsilon))
+
     return targets.answer(
-        n,
+        targets.smallest(enough),
         OPTIMISM,
         True,
         label="G3",
         provenance=Provenance.CLASSICAL,
-        formula=r"(2 \hat R \sqrt{N} + 3 H \sqrt{\ln(1/\delta) / 2})^2 / \epsilon^2",
+        formula=r"G3(\hat R \sqrt{N_{seen} / N}, N) \le \epsilon",
         assumptions=(INDEPENDENT, "the complexity falls like the square root of N"),
         note="Rademacher complexity on the tuning instances",
     )

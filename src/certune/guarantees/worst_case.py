@@ -39,8 +39,9 @@ def worst_case_bounds(tuned: Tuned, structure: Structure, delta: Any) -> list[Op
         note=f"D = {dimension.dimension} by {dimension.label}",
         assumptions=dimension.assumptions,
     )
-    bounds = []
-    for number, growth in enumerate([*growths(structure), through_dimension]):
+    bounds: list[OptimismBound] = []
+    for growth in [*growths(structure), through_dimension]:
+        repeated = sum(bound.label == growth.label for bound in bounds)
         with certified():
             complexity = (2 * arb(growth.count(n)).log() / n).sqrt()
             confidence = ((1 / ball(delta)).log() / (2 * n)).sqrt()
@@ -48,7 +49,7 @@ def worst_case_bounds(tuned: Tuned, structure: Structure, delta: Any) -> list[Op
         bounds.append(
             tuned.bound(
                 optimism,
-                name=f"worst case {growth.label} ({number + 1})",
+                name=f"worst case {growth.label}" + (f" ({repeated + 1})" if repeated else ""),
                 delta=float(delta),
                 evidence=Evidence.WORST_CASE,
                 label=growth.label,
@@ -56,7 +57,7 @@ def worst_case_bounds(tuned: Tuned, structure: Structure, delta: Any) -> list[Op
                 formula=r"H \sqrt{2 \ln \Pi(N) / N} + H \sqrt{\ln(1/\delta) / (2N)},\ "
                 rf"\Pi(N) = {growth.formula}",
                 assumptions=(*growth.assumptions, INDEPENDENT),
-                note=growth.note,
+                note=growth.note or str(growth.provenance),
             )
         )
     return bounds
