@@ -67,41 +67,58 @@ def one_repetition(domain, n_instances, n_held_out, rng):
 
 
 def coverage(options):
-    lines = []
+    lines = [
+        f"{options.repetitions} repetitions for each column, 50 held-out instances. Cells: median "
+        f"of the bound, and how often it held; all at delta = {DELTA} jointly.",
+    ]
+    sizes = (5, 20, 100)
     for signal in (0.0, 0.5):
-        domain = WindowDomain(signal=signal)
-        for n_instances in (5, 20, 100):
+        domain, columns = WindowDomain(signal=signal), []
+        for n_instances in sizes:
             rng = np.random.default_rng([n_instances, round(10 * signal)])
             found = [
                 one_repetition(domain, n_instances, 50, rng) for _ in range(options.repetitions)
             ]
-            optimism, deviation, complexity = (
-                np.array([row[k] for row in found]) for k in (1, 2, 3)
-            )
-            realised = np.quantile(optimism, 1 - DELTA)
-            lines += [
-                "",
-                f"Share of windows {signal:g}, N = {n_instances}, 50 held out: mean optimism "
-                f"{optimism.mean():.4f}, its 95 % quantile {realised:.4f}; mean of "
-                f"sup (P_N - P) u {deviation.mean():.4f}, of twice the empirical Rademacher "
-                f"complexity {2 * complexity.mean():.4f} "
-                f"(factor {2 * complexity.mean() / deviation.mean():.2f}).",
-                "",
-                "| bound | holds | median bound | over the 95 % quantile of the optimism |",
-                "|---|---|---|---|",
+            columns.append(found)
+        share = f"{100 * signal:g} % windows, {100 - 100 * signal:g} % noise"
+        lines += ["", "| ".join(["", share, *(f"N = {n} " for n in sizes)]) + "|"]
+        lines.append("|---" * (len(sizes) + 1) + "|")
+        lines += _truth_rows(columns)
+        names = sorted(columns[-1][0][0], key=lambda name: _median(columns[-1], name))
+        for name in names:
+            held = [100 * np.mean([row[0][name][1] for row in column]) for column in columns]
+            cells = [
+                f"{_median(column, name):.3f}, {share:.1f} %"
+                for column, share in zip(columns, held, strict=True)
             ]
-            for name in sorted(found[0][0], key=lambda n: np.median([f[0][n][0] for f in found])):
-                values, held = zip(*(row[0][name] for row in found), strict=True)
-                about_optimism = name.startswith(("worst", "emp", "Mass", "held-out ")) and (
-                    "width" not in name
-                )
-                factor = f"{np.median(values) / realised:.1f}" if about_optimism else ""
-                lines.append(
-                    f"| {name} | {100 * np.mean(held):.1f} % | {np.median(values):.3f} | {factor} |"
-                )
-            together = np.mean([all(ok for _, ok in list(row[0].values())[:-1]) for row in found])
-            lines.append(f"| all but the interval, together | {100 * together:.1f} % | | |")
-    return [f"{options.repetitions} repetitions for each table, delta = {DELTA}.", *lines]
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        together = [
+            100 * np.mean([all(ok for _, ok in list(row[0].values())[:-1]) for row in column])
+            for column in columns
+        ]
+        cells = " | ".join(f"{share:.1f} %" for share in together)
+        lines.append(f"| all bounds together | {cells} |")
+    return lines
+
+
+def _median(found, name):
+    return np.median([row[0][name][0] for row in found])
+
+
+def _truth_rows(columns):
+    """Rows about the truth: realised optimism, uniform deviation, complexity."""
+    rows = []
+    values = [[np.array([row[k] for row in found]) for k in (1, 2, 3)] for found in columns]
+    for title, cell in {
+        "*optimism, mean*": lambda v: f"{v[0].mean():.3f}",
+        "*optimism, 95 % quantile*": lambda v: f"{np.quantile(v[0], 1 - DELTA):.3f}",
+        "*sup (P_N − P) u, mean*": lambda v: f"{v[1].mean():.3f}",
+        "*twice the empirical Rademacher complexity, mean*": lambda v: (
+            f"{2 * v[2].mean():.3f}, {2 * v[2].mean() / v[1].mean():.2f} times the row above"
+        ),
+    }.items():
+        rows.append(f"| {title} | " + " | ".join(cell(v) for v in values) + " |")
+    return rows
 
 
 def digits(options):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import certune as ct
-from certune.guarantees import betting_sequence, mean_interval
+from certune.guarantees import betting, betting_sequence, mean_interval
 from certune.guarantees.betting import STAKES, betting_lower
 from certune.guarantees.bounded_mean import bernstein_lower, hoeffding_lower
 
@@ -108,3 +108,11 @@ def test_coverage_on_coins(method, probability):
 def test_bad_input(sample, options, error, message):
     with pytest.raises(error, match=message):
         mean_interval(sample, **options)
+
+
+def test_a_limit_that_floats_propose_wrongly_is_lowered(monkeypatch):
+    honest = betting._log_capital
+    monkeypatch.setattr(betting, "_log_capital", lambda numbers, mean: honest(numbers, mean) + 0.5)
+    sample = fractions(8, 20)
+    limit = betting.betting_lower(sample, DELTA)
+    assert limit > 0 and capital(sample, Fraction(limit)) >= 1 / DELTA

@@ -110,6 +110,7 @@ def test_words_are_honest_when_all_bounds_are_vacuous():
     useful, _ = drawn(100, 100, np.random.default_rng(0))
     assert not useful.vacuous
     assert f"expect at least {useful.expected_utility:.4f}" in str(useful)
+    assert f"reach over {useful.best_possible:.4f}" in str(useful) and "reach over" not in text
 
 
 def test_refusals():

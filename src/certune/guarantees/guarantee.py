@@ -54,8 +54,8 @@ class Guarantee:
         No setting has a larger expected utility.
     delta : float
         Probability that something here does not hold.
-    lowest_utility : float
-        Smallest utility that any instance can have.
+    utility_range : tuple of float
+        Smallest and largest utility that any instance can have.
     simple : SimpleSetting, optional
         Another setting, a short number, for which the tuning instances alone promise most.
     omitted : tuple of str
@@ -68,7 +68,7 @@ class Guarantee:
     bounds: tuple[OptimismBound, ...]
     best_possible: float
     delta: float
-    lowest_utility: float
+    utility_range: tuple[float, float]
     simple: SimpleSetting | None = None
     omitted: tuple[str, ...] = ()
 
@@ -80,7 +80,7 @@ class Guarantee:
     @property
     def expected_utility(self) -> float:
         """Expected utility of the tuned setting on a new instance, at least."""
-        return max(self.tightest.expected_utility, self.lowest_utility)
+        return max(self.tightest.expected_utility, self.utility_range[0])
 
     @property
     def optimism(self) -> float:
@@ -198,7 +198,7 @@ def make_guarantee(
         bounds=tuple(sorted(bounds, key=lambda bound: bound.value)),
         best_possible=best_possible,
         delta=float(delta),
-        lowest_utility=float(low),
+        utility_range=(float(low), float(high)),
         simple=simple,
         omitted=omitted,
     )

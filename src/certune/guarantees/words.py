@@ -22,11 +22,12 @@ def guarantee_in_words(guarantee: Guarantee) -> str:
         else:
             lines.append("More held-out instances are the cheapest remedy.")
     else:
-        lines += [
+        lines.append(
             f"on a new instance, expect at least {guarantee.expected_utility:.4f} "
-            f"({confidence}, {guarantee.tightest.name})",
-            f"no setting can be expected to reach more than {guarantee.best_possible:.4f}",
-        ]
+            f"({confidence}, {guarantee.tightest.name})"
+        )
+    if guarantee.best_possible < guarantee.utility_range[1]:
+        lines.append(f"no setting can be expected to reach over {guarantee.best_possible:.4f}")
     simple = guarantee.simple
     if simple is not None and not simple.bound.vacuous:
         lines.append(
