@@ -53,12 +53,27 @@ def upper_integer(number: Any) -> int:
     return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
 
 
+def non_negative(name: str, number: object) -> Real:
+    """Return a finite number >= 0, or raise `ParameterError`."""
+    value = _finite(name, number)
+    if value < 0:
+        raise ParameterError(f"{name} must not be negative, got {number!r}")
+    return value
+
+
 def positive(name: str, number: object) -> Real:
     """Return a finite number > 0, or raise `ParameterError`."""
+    value = _finite(name, number)
+    if value <= 0:
+        raise ParameterError(f"{name} must be positive, got {number!r}")
+    return value
+
+
+def _finite(name: str, number: object) -> Real:
     if isinstance(number, bool) or not isinstance(number, (int, float, Fraction)):
         raise ParameterError(f"{name} must be a number, got {number!r}")
-    if not (number > 0 and math.isfinite(number)):
-        raise ParameterError(f"{name} must be positive and finite, got {number!r}")
+    if not math.isfinite(number):
+        raise ParameterError(f"{name} must be finite, got {number!r}")
     return number
 
 

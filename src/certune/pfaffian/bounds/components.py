@@ -8,7 +8,7 @@ VC-dimension (`lm:km-97`).  Proofs of the corrected forms: ``docs/theory/errata.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb, prod
+from math import prod
 from typing import Any
 
 from flint import arb
@@ -208,8 +208,12 @@ def vc_from_components(components: Bound, n_predicates: int, n_parameters: int) 
 
 def cells(n_functions: int, weights: Sequence[Any]) -> Any:
     """Sum of C(n, r) * weights[r] as a ball: the cells of n surfaces (`lm:cc-solution-set-cc`)."""
+    total, binomial = arb(0), arb(1)
     with certified():
-        return sum((arb(comb(n_functions, r)) * w for r, w in enumerate(weights)), arb(0))
+        for r, weight in enumerate(weights):
+            total += binomial * weight
+            binomial = binomial * (n_functions - r) / (r + 1)
+    return total
 
 
 def _check_system(r: int, d: int, q: int, chain_degree: int, function_degree: int) -> None:

@@ -22,6 +22,7 @@ from certune.pfaffian.bounds.arithmetic import (
     certified,
     first_true,
     log2,
+    non_negative,
     positive,
     upper_integer,
 )
@@ -275,9 +276,8 @@ def dispersion_regret(
     big, small = positive("radius", radius), positive("width", width)
     if small > big:
         raise ParameterError(f"width must not exceed radius, got {small!r} > {big!r}")
-    for name, number in (("dispersion", dispersion), ("lipschitz", lipschitz)):
-        if not number >= 0:
-            raise ParameterError(f"{name} must not be negative, got {number!r}")
+    non_negative("dispersion", dispersion)
+    non_negative("lipschitz", lipschitz)
     h = ball(positive("utility_range", utility_range))
     with certified():
         learning = h * (t * d * (ball(big) / ball(small)).log() / 2).sqrt()
@@ -321,9 +321,8 @@ def logistic_regret(
     low, high = (positive("an end of lam", end) for end in lam)
     if not low < high:
         raise ParameterError(f"lam must be a range (low, high) with low < high, got {lam!r}")
-    for name, number in (("lipschitz", lipschitz), ("surrogate_constant", surrogate_constant)):
-        if not number >= 0:
-            raise ParameterError(f"{name} must not be negative, got {number!r}")
+    non_negative("lipschitz", lipschitz)
+    non_negative("surrogate_constant", surrogate_constant)
     h = ball(positive("utility_range", utility_range))
     with certified():
         length = ball(high) - ball(low)

@@ -11,7 +11,6 @@ Derivations with all constants: ``docs/theory/bounds.md``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import fsum
 from typing import Any
 
 from flint import arb
@@ -22,6 +21,7 @@ from certune.pfaffian.bounds.arithmetic import (
     ball,
     certified,
     first_true,
+    non_negative,
     positive,
     probability,
 )
@@ -69,7 +69,7 @@ _RADEMACHER: dict[str, Any] = {
 }
 
 
-def rademacher_through_surrogate(rademacher: Real, sup_errors: Sequence[Real]) -> float:
+def rademacher_through_surrogate(rademacher: Real, sup_errors: Sequence[Real]) -> Bound:
     """Bound an empirical Rademacher complexity by that of a surrogate (`lm:balcan-refined-icml`).
 
     Parameters
@@ -81,7 +81,17 @@ def rademacher_through_surrogate(rademacher: Real, sup_errors: Sequence[Real]) -
     """
     if not sup_errors:
         raise ParameterError("sup_errors must hold one number for each instance, got none")
-    return float(rademacher) + fsum(float(error) for error in sup_errors) / len(sup_errors)
+    for number in (rademacher, *sup_errors):
+        non_negative("a Rademacher complexity or sup-error", number)
+    with certified():
+        total = sum((ball(error) for error in sup_errors), ball(0))
+        number = ball(rademacher) + total / len(sup_errors)
+    return bound_from_ball(
+        number,
+        label="lm:balcan-refined-icml",
+        provenance=Provenance.CLASSICAL,
+        formula=r"\hat R_S(G) + \frac{1}{|S|} \sum_x \|f^*_x - g^*_x\|_\infty",
+    )
 
 
 def excess_bound(
@@ -109,9 +119,7 @@ def excess_bound(
     """
     n = whole_number("n_instances", n_instances, 1)
     h, probability_of_failure = positive("utility_range", utility_range), _delta(delta)
-    through_surrogate = surrogate_error != 0
-    if through_surrogate:
-        positive("surrogate_error", surrogate_error)
+    through_surrogate = non_negative("surrogate_error", surrogate_error) > 0
     formula = r"H \sqrt{2 \ln \Pi(N) / N} + H \sqrt{2 \ln(1/\delta) / N}"
     with certified():
         number = _excess(growth, n, probability_of_failure, h) + 2 * ball(surrogate_error)

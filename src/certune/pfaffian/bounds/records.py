@@ -37,7 +37,7 @@ class Bound:
     value : float
         The bound, rounded up; inf if no float is large enough.
     log2 : float
-        Its logarithm to base 2, rounded up.
+        Its logarithm to base 2, rounded up; -inf for zero.
     label : str
         LaTeX label of the paper's result, or the certune result (``"R1"``).
     provenance : Provenance
@@ -132,9 +132,9 @@ def _plain(record: Any) -> dict[str, Any]:
 
 
 def bound_from_ball(number: Any, **described: Any) -> Bound:
-    """Return a `Bound` whose value is the upper end of a positive ball."""
+    """Return a `Bound` whose value is the upper end of a ball >= 0."""
     with certified():
-        return Bound(value=upper_float(number), log2=upper_float(log2(number)), **described)
+        return Bound(value=upper_float(number), log2=_log2(number), **described)
 
 
 def pdim_from_ball(number: Any, **described: Any) -> PdimBound:
@@ -142,7 +142,11 @@ def pdim_from_ball(number: Any, **described: Any) -> PdimBound:
     with certified():
         return PdimBound(
             value=upper_float(number),
-            log2=upper_float(log2(number)) if number > 0 else -math.inf,
+            log2=_log2(number),
             dimension=upper_integer(number),
             **described,
         )
+
+
+def _log2(number: Any) -> float:
+    return upper_float(log2(number)) if number > 0 else -math.inf
