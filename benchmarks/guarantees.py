@@ -13,16 +13,18 @@ import argparse
 import os
 import platform
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 import certune as ct
-from certune.guarantees import make_guarantee, mean_interval, rademacher, refine
+from certune.guarantees import Tuned, make_guarantee, mean_interval, rademacher, refine
 from certune.testing import StepFamily, WindowDomain
 
 DOCS = Path(__file__).parents[1] / "docs" / "guarantees.md"
 DELTA = 0.05
+UNIT_RANGE = (Fraction(0), Fraction(1))
 
 
 def optimum(duals):
@@ -39,9 +41,9 @@ def one_repetition(domain, n_instances, n_held_out, rng):
     landscape, t = optimum(duals)
     held_out = [family.run_exact(i, t) for i in domain.sample(n_held_out, rng)]
     guarantee = make_guarantee(
-        duals,
-        landscape.max_exact,
+        Tuned(landscape.max_exact, len(duals), *UNIT_RANGE),
         landscape.upper_bound_exact,
+        duals=duals,
         delta=DELTA,
         held_out=held_out,
         structure=domain.structure,
@@ -141,9 +143,9 @@ def digits(options):
             landscape, t = optimum(chosen)
             held_out = [value_at(duals, family, instances, i, t) for i in order[-100:]]
             guarantee = make_guarantee(
-                chosen,
-                landscape.max_exact,
+                Tuned(landscape.max_exact, len(chosen), *UNIT_RANGE),
                 landscape.upper_bound_exact,
+                duals=chosen,
                 held_out=held_out,
                 structure=structure,
                 random_state=rng,
@@ -194,9 +196,9 @@ def cost(options):
         for _ in range(3):
             start = time.perf_counter()
             make_guarantee(
-                duals,
-                landscape.max_exact,
+                Tuned(landscape.max_exact, len(duals), *UNIT_RANGE),
                 landscape.upper_bound_exact,
+                duals=duals,
                 held_out=held_out,
                 structure=family.structure_of(instances),
             )

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import certune as ct
-from certune.guarantees import best_simple_setting, make_guarantee
+from certune.guarantees import (
+    Tuned,
+    best_simple_setting,
+    cover_of,
+    make_guarantee,
+    rademacher,
+    refine,
+)
 from certune.guarantees.guarantee import KINDS
 from certune.guarantees.occam import DEEPEST_LEVEL, level_coordinates, prior
 from certune.testing import StepFamily, WindowDomain
@@ -25,8 +32,9 @@ def drawn(n, n_held_out, rng, **options):
     low, high = landscape.widest_plateau(0)
     t = min(max(0.5 * low + 0.5 * high, low), high)
     held_out = [family.run_exact(i, t) for i in DOMAIN.sample(n_held_out, rng)]
+    tuned = Tuned(landscape.max_exact, n, *RANGE)
     guarantee = make_guarantee(
-        duals, landscape.max_exact, landscape.upper_bound_exact, held_out=held_out, **options
+        tuned, landscape.upper_bound_exact, duals=duals, held_out=held_out, **options
     )
     return guarantee, t
 
@@ -87,9 +95,9 @@ def test_best_possible_is_hoeffdings_bound():
 
 def test_shortfall_of_a_search_that_is_not_finished_has_the_gap():
     duals = [ct.PiecewiseFunction.constant(0, 1, Fraction(1, 4))] * 40
-    options = {"kinds": ["massart"], "utility_range": (0, 4)}
-    closed = make_guarantee(duals, Fraction(1, 4), Fraction(1, 4), **options)
-    still_open = make_guarantee(duals, Fraction(1, 4), Fraction(1, 2), **options)
+    tuned = Tuned(Fraction(1, 4), 40, Fraction(0), Fraction(4))
+    closed = make_guarantee(tuned, Fraction(1, 4), duals=duals, kinds=["massart"])
+    still_open = make_guarantee(tuned, Fraction(1, 2), duals=duals, kinds=["massart"])
     assert still_open.shortfall == pytest.approx(closed.shortfall + 0.25, rel=1e-12)
 
 
@@ -114,19 +122,80 @@ def test_words_are_honest_when_all_bounds_are_vacuous():
 
 
 def test_refusals():
-    dual = ct.PiecewiseFunction.constant(0, 1, Fraction(1, 2))
-    half = Fraction(1, 2)
+    dual, half = ct.PiecewiseFunction.constant(0, 1, Fraction(1, 2)), Fraction(1, 2)
+    tuned = Tuned(half, 1, *RANGE)
     with pytest.raises(ct.ParameterError, match="kinds must be some of"):
-        make_guarantee([dual], half, half, kinds=["hope"])
+        make_guarantee(tuned, half, duals=[dual], kinds=["hope"])
+    with pytest.raises(ct.ParameterError, match="no bound on the tuned setting.*held-out"):
+        make_guarantee(tuned, half, duals=[dual], kinds=["betting"])
     with pytest.raises(ct.ParameterError, match="no bound on the tuned setting"):
-        make_guarantee([dual], half, half, kinds=["betting"])
+        make_guarantee(tuned, half, duals=[dual], kinds=["occam"])
     with pytest.raises(ct.ParameterError, match="delta"):
-        make_guarantee([dual], half, half, delta=1.0)
-    with pytest.raises(ct.InputError, match="not within the range"):
-        make_guarantee([dual * 4], half, half)
+        make_guarantee(tuned, half, duals=[dual], delta=1.0)
     with pytest.raises(ct.InputError, match="lie in the range"):
-        make_guarantee([dual], half, half, held_out=[Fraction(3)])
+        make_guarantee(tuned, half, duals=[dual * Fraction(8, 3)])
+    with pytest.raises(ct.InputError, match="lie in the range"):
+        make_guarantee(tuned, half, duals=[dual], held_out=[Fraction(3)])
+    with pytest.raises(ct.InputError, match="1 tuning instances, got 2"):
+        make_guarantee(tuned, half, duals=[dual, dual])
     assert set(KINDS) >= {"occam", "betting"}
+
+
+# Several parameters: no exact functions, but bounds on a cover
+
+
+def test_without_functions_the_other_bounds_remain():
+    tuned = Tuned(Fraction(3, 4), 50, *RANGE)
+    held_out = [Fraction(3, 4), Fraction(1, 2)] * 30
+    found = make_guarantee(
+        tuned, Fraction(4, 5), held_out=held_out, structure=DOMAIN.structure, delta=0.1
+    )
+    # Worst case, three held-out limits and the best possible utility share delta.
+    assert {bound.delta for bound in found.bounds} == {0.02} and found.simple is None
+    assert found.best_possible == pytest.approx(0.8 + math.sqrt(math.log(50) / 100), rel=1e-12)
+    assert found.tightest.name == "held-out betting"
+    assert len(found.omitted) == 2 and "cover" in found.omitted[0]
+
+
+def test_a_cover_bounds_the_complexity_from_above():
+    rng = np.random.default_rng(4)
+    duals = [StepFamily().dual(instance) for instance in DOMAIN.sample(8, rng)]
+    exact = rademacher(refine(duals))
+    previous = math.inf
+    for n_cells in (1, 8, 64, 512):
+        edges = np.linspace(0, 1, n_cells + 1)
+        bounds = [
+            [(-_top(-dual, *ends), _top(dual, *ends)) for dual in duals]
+            for ends in zip(edges[:-1], edges[1:], strict=True)
+        ]
+        cover = cover_of(*np.moveaxis(np.array(bounds, dtype=object), 2, 0))
+        found = rademacher(cover)
+        assert found.exhaustive and exact.upper <= found.upper <= previous
+        assert found.lower <= exact.upper
+        previous = found.upper
+    # Hardly any of 512 cells holds breakpoints of two instances.
+    assert found.upper < 1.1 * exact.upper
+    tuned = Tuned(ct.mean(duals).max_exact, 8, *RANGE)
+    guarantee = make_guarantee(tuned, tuned.value, cover=cover)
+    assert [bound.name for bound in guarantee.bounds] == ["empirical Rademacher"]
+
+
+def _top(dual, low, high):
+    """Upper bound of a function on [low, high], by its pieces and gaps."""
+    on_pieces = (dual.starts <= high) & (dual.stops >= low)
+    in_gaps = (dual.stops[:-1] < high) & (dual.starts[1:] > low)
+    tops = [*dual.numerators[on_pieces].tolist(), *dual.gap_upper[in_gaps].tolist()]
+    return Fraction(max(tops), dual.denominator)
+
+
+def test_covers_are_rounded_outward_and_checked():
+    third, point = Fraction(1, 3), [[Fraction(1, 3)]]
+    cover = cover_of(point, point)
+    low, high = int(cover.lower[0, 0]), int(cover.upper[0, 0])
+    assert Fraction(low, cover.scale) < third < Fraction(high, cover.scale) and high == low + 1
+    for lower, upper in (([[1]], [[0]]), ([1], [1]), ([[0, 0]], [[1]]), ([[]], [[]])):
+        with pytest.raises(ct.InputError, match="cover"):
+            cover_of(lower, upper)
 
 
 # Simple settings

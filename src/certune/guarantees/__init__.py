@@ -35,10 +35,12 @@ from certune.guarantees.stability import (
     bootstrap,
     cross_validate,
 )
+from certune.guarantees.sums import CellCover, SignedSums, cover_of
 from certune.guarantees.vectors import count_utility_vectors
 
 __all__ = [
     "Bootstrap",
+    "CellCover",
     "CrossValidation",
     "Evidence",
     "Fold",
@@ -51,12 +53,14 @@ __all__ = [
     "PowerLaw",
     "RademacherComplexity",
     "Selection",
+    "SignedSums",
     "SimpleSetting",
     "Tuned",
     "best_simple_setting",
     "betting_sequence",
     "bootstrap",
     "count_utility_vectors",
+    "cover_of",
     "cross_validate",
     "instances_needed",
     "learning_curve",

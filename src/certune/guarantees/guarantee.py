@@ -16,7 +16,7 @@ import numpy as np
 
 from certune.dual import PiecewiseFunction, mean
 from certune.errors import InputError, ParameterError
-from certune.guarantees.bounded_mean import METHODS, exact_range, to_unit
+from certune.guarantees.bounded_mean import METHODS, to_unit
 from certune.guarantees.occam import SimpleSetting, best_simple_setting
 from certune.guarantees.rademacher import (
     DEFAULT_DRAWS,
@@ -26,6 +26,7 @@ from certune.guarantees.rademacher import (
 )
 from certune.guarantees.records import INDEPENDENT, Evidence, OptimismBound, Tuned
 from certune.guarantees.refinement import refine
+from certune.guarantees.sums import CellCover, SignedSums
 from certune.guarantees.worst_case import worst_case_bounds
 from certune.pfaffian.bounds.arithmetic import ball, certified, probability, upper_float
 from certune.pfaffian.bounds.records import Provenance
@@ -121,12 +122,12 @@ class Guarantee:
 
 
 def make_guarantee(
-    duals: Sequence[PiecewiseFunction],
-    value: Fraction,
+    tuned: Tuned,
     upper_bound: Fraction,
     *,
+    duals: Sequence[PiecewiseFunction] | None = None,
+    cover: CellCover | None = None,
     delta: float = 0.05,
-    utility_range: tuple[Any, Any] = (0, 1),
     held_out: Sequence[Fraction] | None = None,
     structure: Structure | None = None,
     kinds: Iterable[str] | None = None,
@@ -137,16 +138,17 @@ def make_guarantee(
 
     Parameters
     ----------
-    duals : sequence of PiecewiseFunction
-        Exact utility functions of the tuning instances.
-    value : Fraction
-        Mean utility of the tuned setting on them.
+    tuned : Tuned
+        Mean utility of the tuned setting, number of tuning instances, range of utilities.
     upper_bound : Fraction
-        No setting has a larger mean utility on them.
+        No setting has a larger mean utility on the tuning instances.
+    duals : sequence of PiecewiseFunction, optional
+        Exact utility functions of the tuning instances, if there is one parameter.
+    cover : CellCover, optional
+        Bounds of the utilities on a cover of the settings, for the Rademacher complexity where
+        there are no exact functions.
     delta : float, default=0.05
         Probability that something in the guarantee does not hold; its parts share it equally.
-    utility_range : tuple, default=(0, 1)
-        Smallest and largest utility of any instance.
     held_out : sequence of Fraction, optional
         Utilities of the tuned setting on instances that took no part in tuning.
     structure : Structure, optional
@@ -166,39 +168,43 @@ def make_guarantee(
         All bounds, tightest first.
     """
     failure = Fraction(probability("delta", delta))
-    low, high = exact_range(utility_range)
-    refinement = refine(duals)
-    _check_range(refinement.functions, low, high)
-    tuned = Tuned(Fraction(value), len(duals), low, high)
-    used, omitted = _applicable(kinds, structure, held_out)
+    refinement = None if duals is None else refine(duals)
+    sums: SignedSums | None = refinement or cover
+    if sums is not None:
+        _check_sample(tuned, sums)
+    available = {
+        "worst-case": structure is not None,
+        "rademacher": sums is not None,
+        "massart": refinement is not None,
+        "occam": refinement is not None,
+        **dict.fromkeys(METHODS, bool(held_out)),
+    }
+    used, omitted = _applicable(kinds, available)
     share = failure / (len(used) + 1)
     bounds: list[OptimismBound] = []
+    if structure is not None and "worst-case" in used:
+        bounds += worst_case_bounds(tuned, structure, share)
+    if sums is not None and "rademacher" in used:
+        complexity = rademacher(sums, n_draws, random_state)
+        bounds.append(rademacher_bound(tuned, complexity, share))
+    if refinement is not None and "massart" in used:
+        bounds.append(massart_bound(tuned, refinement, share))
+    if held_out:
+        bounds += [held_out_bound(tuned, held_out, kind, share) for kind in METHODS if kind in used]
     simple = None
-    for kind in used:
-        if kind == "worst-case":
-            assert structure is not None
-            bounds += worst_case_bounds(tuned, structure, share)
-        elif kind == "rademacher":
-            complexity = rademacher(refinement, n_draws, random_state)
-            bounds.append(rademacher_bound(tuned, complexity, share))
-        elif kind == "massart":
-            bounds.append(massart_bound(tuned, refinement, share))
-        elif kind == "occam":
-            simple = best_simple_setting(mean(duals), duals, (low, high), share)
-        else:
-            assert held_out is not None
-            bounds.append(held_out_bound(tuned, held_out, kind, share))
+    if duals is not None and "occam" in used:
+        simple = best_simple_setting(mean(duals), duals, (tuned.low, tuned.high), share)
     with certified():
-        above = ball(tuned.span) * ((1 / ball(share)).log() / (2 * len(duals))).sqrt()
-        best_possible = min(upper_float(ball(upper_bound) + above), float(high))
+        above = ball(tuned.span) * ((1 / ball(share)).log() / (2 * tuned.n_instances)).sqrt()
+        best_possible = min(upper_float(ball(upper_bound) + above), float(tuned.high))
     return Guarantee(
-        tuning_value=float(value),
-        n_instances=len(duals),
+        tuning_value=float(tuned.value),
+        n_instances=tuned.n_instances,
         n_held_out=len(held_out or ()),
         bounds=tuple(sorted(bounds, key=lambda bound: bound.value)),
         best_possible=best_possible,
         delta=float(delta),
-        utility_range=(float(low), float(high)),
+        utility_range=(float(tuned.low), float(tuned.high)),
         simple=simple,
         omitted=omitted,
     )
@@ -237,21 +243,27 @@ def held_out_bound(
     )
 
 
+_NEEDS = {
+    "worst-case": "worst-case bounds need a structure that is proved for the family",
+    "rademacher": "the Rademacher bound needs exact utility functions, or bounds on a cover",
+    "massart": "the Massart and Occam bounds need piecewise constant functions of one parameter",
+    "occam": "the Massart and Occam bounds need piecewise constant functions of one parameter",
+    **dict.fromkeys(
+        METHODS, "held-out bounds need instances that took no part in tuning: pass held_out"
+    ),
+}
+
+
 def _applicable(
-    kinds: Iterable[str] | None, structure: Structure | None, held_out: Sequence[Fraction] | None
+    kinds: Iterable[str] | None, available: dict[str, bool]
 ) -> tuple[list[str], tuple[str, ...]]:
+    """Kinds that are asked for and available, and what the others need."""
     chosen = KINDS if kinds is None else tuple(kinds)
-    unknown = [kind for kind in chosen if kind not in KINDS]
-    if unknown or not chosen:
+    if not chosen or any(kind not in KINDS for kind in chosen):
         raise ParameterError(f"kinds must be some of {list(KINDS)}, got {list(chosen)}")
-    missing: dict[str, str] = {}
-    if structure is None and "worst-case" in chosen:
-        missing["worst-case"] = "worst-case bounds need a structure that is proved for the family"
-    if not held_out:
-        reason = "held-out bounds need instances that took no part in tuning: pass held_out"
-        missing.update((kind, reason) for kind in METHODS if kind in chosen)
-    used = [kind for kind in KINDS if kind in chosen and kind not in missing]
-    reasons = tuple(dict.fromkeys(missing.values()))
+    used = [kind for kind in KINDS if kind in chosen and available[kind]]
+    missing = [_NEEDS[kind] for kind in KINDS if kind in chosen and not available[kind]]
+    reasons = tuple(dict.fromkeys(missing))
     if not set(used) - {"occam"}:
         raise ParameterError(
             f"no bound on the tuned setting itself is left of {list(chosen)}: add another kind"
@@ -260,12 +272,17 @@ def _applicable(
     return used, reasons
 
 
-def _check_range(functions: Sequence[PiecewiseFunction], low: Fraction, high: Fraction) -> None:
-    for number, function in enumerate(functions):
-        least = -(-function).upper_bound_exact
-        if least < low or function.upper_bound_exact > high:
-            raise InputError(
-                f"utility function {number} is not within the range [{low}, {high}]: its bounds "
-                f"are [{least}, {function.upper_bound_exact}]; pass the utility_range that holds "
-                "for every instance"
-            )
+def _check_sample(tuned: Tuned, sums: SignedSums) -> None:
+    """Raise `InputError` unless the functions belong to the tuned sample and its range."""
+    if sums.n_functions != tuned.n_instances:
+        raise InputError(
+            f"expected utilities of {tuned.n_instances} tuning instances, got {sums.n_functions}"
+        )
+    lowest = int(sums.lowest.min()) + sums.rounding
+    highest = int(sums.highest.max()) - sums.rounding
+    if lowest < tuned.low * sums.scale or highest > tuned.high * sums.scale:
+        raise InputError(
+            f"utilities must lie in the range [{tuned.low}, {tuned.high}], got bounds "
+            f"[{lowest / sums.scale}, {highest / sums.scale}]; state the range that holds for "
+            "every instance"
+        )

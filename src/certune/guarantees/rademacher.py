@@ -19,6 +19,7 @@ from flint import arb, fmpq
 from certune.errors import ParameterError
 from certune.guarantees.records import INDEPENDENT, Evidence, OptimismBound, Tuned
 from certune.guarantees.refinement import JointRefinement
+from certune.guarantees.sums import SignedSums
 from certune.guarantees.vectors import count_utility_vectors
 from certune.pfaffian.bounds.arithmetic import ball, certified, upper_float
 from certune.pfaffian.bounds.records import Provenance
@@ -58,38 +59,38 @@ class RademacherComplexity:
 
 
 def rademacher(
-    refinement: JointRefinement,
+    sums: SignedSums,
     n_draws: int = DEFAULT_DRAWS,
     random_state: int | np.random.Generator = 0,
 ) -> RademacherComplexity:
     """Compute the empirical Rademacher complexity of a sample of utility functions.
 
-    O(B) a sign vector for B breakpoints in all.
+    O(B) a sign vector for B breakpoints in all, or for B entries of a cover.
 
     Parameters
     ----------
-    refinement : JointRefinement
-        The utility functions.
+    sums : JointRefinement or CellCover
+        The utility functions on their joint refinement, or bounds of them on a cover.
     n_draws : int, default=1024
         Number of sign vectors; all 2^N are used if they are not more than this.
     random_state : int or numpy Generator, default=0
         Source of the signs.
     """
-    n, wanted = refinement.n_functions, _count(n_draws)
+    n, wanted = sums.n_functions, _count(n_draws)
     exhaustive = n < 63 and 2**n <= wanted
     total = 2**n if exhaustive else wanted
     rng = np.random.default_rng(random_state)
-    middles = refinement.lowest + refinement.highest
+    middles = sums.lowest + sums.highest
     lower_sum, upper_sum, doubles = 0, 0, []
     for start in range(0, total, _CHUNK):
         rows = min(_CHUNK, total - start)
         signs = _all_signs(n, start, rows) if exhaustive else _random_signs(rng, rows, n)
-        lower, upper = refinement.signed_suprema(signs)
+        lower, upper = sums.signed_suprema(signs)
         shifts = signs.astype(np.int64) @ middles
         lower_sum += int((2 * lower - shifts).sum(dtype=object))
         upper_sum += int((2 * upper - shifts).sum(dtype=object))
-        doubles.append((2 * upper - shifts) / (2.0 * refinement.scale * n))
-    bottom = 2 * refinement.scale * n * total
+        doubles.append((2 * upper - shifts) / (2.0 * sums.scale * n))
+    bottom = 2 * sums.scale * n * total
     spread = 0.0 if exhaustive else float(np.concatenate(doubles).std(ddof=1)) / total**0.5
     with certified():
         return RademacherComplexity(

@@ -98,6 +98,11 @@ class JointRefinement:
         return len(self.functions)
 
     @property
+    def rounding(self) -> int:
+        """How much an integer may differ from the scaled value: 0 if exact, else less than 1."""
+        return 0 if self.is_exact else 1
+
+    @property
     def events(self) -> tuple[IntArray, IntArray, BoolArray]:
         """Function, direction (+1 opens a gap, -1 closes it), and whether a state begins."""
         return self._function, self._opening, self._complete

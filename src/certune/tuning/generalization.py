@@ -131,11 +131,10 @@ class Generalization:
         if structure is None:
             structure = self.family.structure_of(self.instances)
         return make_guarantee(
-            self.duals,
-            self._tuned.value,
+            self._tuned,
             self.landscape.upper_bound_exact,
+            duals=self.duals,
             delta=delta,
-            utility_range=self.family.utility_range,
             held_out=self._held_out_utilities(held_out),
             structure=structure,
             kinds=kinds,
