@@ -193,7 +193,9 @@ def test_covers_are_rounded_outward_and_checked():
     cover = cover_of(point, point)
     low, high = int(cover.lower[0, 0]), int(cover.upper[0, 0])
     assert Fraction(low, cover.scale) < third < Fraction(high, cover.scale) and high == low + 1
-    for lower, upper in (([[1]], [[0]]), ([1], [1]), ([[0, 0]], [[1]]), ([[]], [[]])):
+    assert cover.doubled_middles.tolist() == [cover.scale]
+    bad = (([[1]], [[0]]), ([1], [1]), ([[0, 0]], [[1]]), ([[]], [[]]), ([[0]], [[2]]))
+    for lower, upper in bad:
         with pytest.raises(ct.InputError, match="cover"):
             cover_of(lower, upper)
 

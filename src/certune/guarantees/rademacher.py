@@ -35,8 +35,8 @@ _CHUNK = 4096
 class RademacherComplexity:
     """Mean over sign vectors of sup_t (1/N) sum_i xi_i (u_i(t) - c_i).
 
-    c_i is the middle of the range of u_i; it does not change the expectation over signs, and
-    makes the mean over a few draws more accurate.
+    c_i is the middle of the range of u_i, or of all utilities; it does not change the expectation
+    over signs, and makes the mean over a few draws more accurate.
 
     Attributes
     ----------
@@ -80,15 +80,16 @@ def rademacher(
     exhaustive = n < 63 and 2**n <= wanted
     total = 2**n if exhaustive else wanted
     rng = np.random.default_rng(random_state)
-    middles = sums.lowest + sums.highest
+    # A rounded middle depends on the scale, hence on all instances; the true one is this close.
+    slack = 2 * n * sums.rounding
     lower_sum, upper_sum, doubles = 0, 0, []
     for start in range(0, total, _CHUNK):
         rows = min(_CHUNK, total - start)
         signs = _all_signs(n, start, rows) if exhaustive else _random_signs(rng, rows, n)
         lower, upper = sums.signed_suprema(signs)
-        shifts = signs.astype(np.int64) @ middles
-        lower_sum += int((2 * lower - shifts).sum(dtype=object))
-        upper_sum += int((2 * upper - shifts).sum(dtype=object))
+        shifts = signs.astype(np.int64) @ sums.doubled_middles
+        lower_sum += int((2 * lower - shifts - slack).sum(dtype=object))
+        upper_sum += int((2 * upper - shifts + slack).sum(dtype=object))
         doubles.append((2 * upper - shifts) / (2.0 * sums.scale * n))
     bottom = 2 * sums.scale * n * total
     spread = 0.0 if exhaustive else float(np.concatenate(doubles).std(ddof=1)) / total**0.5

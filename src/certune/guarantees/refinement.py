@@ -103,6 +103,11 @@ class JointRefinement:
         return 0 if self.is_exact else 1
 
     @property
+    def doubled_middles(self) -> IntArray:
+        """Twice the middle of the range of each function, times `scale`."""
+        return self.lowest + self.highest
+
+    @property
     def events(self) -> tuple[IntArray, IntArray, BoolArray]:
         """Function, direction (+1 opens a gap, -1 closes it), and whether a state begins."""
         return self._function, self._opening, self._complete

@@ -8,6 +8,7 @@ bound, which stays a valid guarantee: such as the boxes of a branch-and-bound se
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from certune.dual.integers import INT64_LIMIT, IntArray
 from certune.errors import InputError
+from certune.guarantees.bounded_mean import exact_range
 
 
 class SignedSums(Protocol):
@@ -42,6 +44,13 @@ class SignedSums(Protocol):
     def highest(self) -> IntArray:
         """Upper bound of each utility over all settings."""
 
+    @property
+    def doubled_middles(self) -> IntArray:
+        """Twice a centre of each utility, which must not depend on the other instances.
+
+        Utilities differ from it by half of their range at most.
+        """
+
     def signed_suprema(self, signs: npt.NDArray[np.int8]) -> tuple[IntArray, IntArray]:
         """Bound the supremum of the signed sum of each row of signs."""
 
@@ -56,11 +65,14 @@ class CellCover:
         Bounds times `scale`.
     scale : int
         Common denominator.
+    doubled_middles : ndarray of int64
+        Twice the middle of the utility range, for every instance.
     """
 
     lower: IntArray
     upper: IntArray
     scale: int
+    doubled_middles: IntArray
 
     @property
     def n_functions(self) -> int:
@@ -96,14 +108,18 @@ class CellCover:
         return lower.max(axis=1), upper.max(axis=1)
 
 
-def cover_of(lower: npt.ArrayLike, upper: npt.ArrayLike) -> CellCover:
+def cover_of(
+    lower: npt.ArrayLike, upper: npt.ArrayLike, utility_range: tuple[Any, Any] = (0, 1)
+) -> CellCover:
     """Return the cover with given bounds, rounded outward to a fixed binary scale.
 
     Parameters
     ----------
     lower, upper : array-like of float or Fraction, shape (n_cells, n_functions)
         ``lower[c, i] <= u_i(t) <= upper[c, i]`` for every setting t of cell c; every setting lies
-        in some cell, and no cell is empty.
+        in some cell, and no cell is empty. Cells may depend on all instances.
+    utility_range : tuple, default=(0, 1)
+        Smallest and largest utility of any instance.
 
     Examples
     --------
@@ -120,13 +136,17 @@ def cover_of(lower: npt.ArrayLike, upper: npt.ArrayLike) -> CellCover:
         )
     if not (bounds[0] <= bounds[1]).all():
         raise InputError("every lower bound of a cover must be at most its upper bound")
-    largest = max(abs(Fraction(entry)) for table in bounds for entry in table.flat)
+    low, high = exact_range(utility_range)
+    if not (low <= bounds[0].min() and bounds[1].max() <= high):
+        raise InputError(f"the bounds of a cover must lie in the utility range [{low}, {high}]")
+    largest = max(abs(low), abs(high))
     room = INT64_LIMIT // (4 * bounds[0].shape[1])
     scale = 1 << (int(room / (largest + 1)).bit_length() - 1)
-    return CellCover(_rounded(bounds[0], scale, 1), _rounded(bounds[1], scale, -1), scale)
+    middles = np.full(bounds[0].shape[1], math.floor((low + high) * scale))
+    return CellCover(_rounded(bounds[0], scale, 1), _rounded(bounds[1], scale, -1), scale, middles)
 
 
 def _rounded(table: npt.NDArray[Any], scale: int, sign: int) -> IntArray:
     """Scaled entries, rounded down for sign 1 and up for sign -1."""
-    entries = [sign * ((sign * Fraction(entry) * scale).__floor__()) for entry in table.flat]
+    entries = [sign * math.floor(sign * Fraction(entry) * scale) for entry in table.flat]
     return np.array(entries, dtype=np.int64).reshape(table.shape)
