@@ -1,5 +1,6 @@
 """What results say about new instances: the join of families and guarantees."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -151,6 +152,31 @@ def test_results_do_not_depend_on_workers(result):
     held_out = instances(10, seed=6)
     assert again.guarantee(held_out=held_out) == result.guarantee(held_out=held_out)
     assert np.array_equal(again.bootstrap(30).coordinates, result.bootstrap(30).coordinates)
+
+
+class TwoParameters(StepFamily):
+    """Pretends that x is one of two parameters."""
+
+    @property
+    def space(self):
+        return ct.ParameterSpace((ct.Real("x", 0, 1), ct.Real("y", 0, 1)))
+
+    def run_exact(self, instance, params):
+        return StepFamily().run_exact(instance, params["x"])
+
+
+def test_a_line_through_a_larger_space_proves_nothing_about_new_instances(result):
+    several = replace(result, family=TwoParameters(), upper_bound_exact=Fraction(9, 10))
+    guarantee = several.guarantee(held_out=instances(30, seed=4))
+    assert {bound.evidence for bound in guarantee.bounds} == {ct.guarantees.Evidence.HELD_OUT}
+    assert guarantee.simple is None and guarantee.n_instances == 12
+    assert guarantee.best_possible == 1.0
+    assert any("one parameter" in reason for reason in guarantee.omitted)
+    labels = {answer.label for answer in several.instances_needed(0.1)}
+    assert labels == {"Bernstein", "Hoeffding 1963"}
+    for method in ("cross_validate", "bootstrap", "learning_curve", "select"):
+        with pytest.raises(ct.ParameterError, match="one free parameter"):
+            getattr(several, method)()
 
 
 def test_utilities_beyond_64_bits_work_too():

@@ -48,10 +48,10 @@ class InstancesNeeded(SampleSize):
 def instances_needed(
     tuned: Tuned,
     utilities: Sequence[Fraction],
-    complexity: RademacherComplexity,
     *,
     epsilon: float,
     delta: float = 0.05,
+    complexity: RademacherComplexity | None = None,
     structure: Structure | None = None,
     curve: LearningCurve | None = None,
 ) -> list[InstancesNeeded]:
@@ -63,12 +63,12 @@ def instances_needed(
         The tuned setting.
     utilities : sequence of Fraction
         Its utilities on the tuning instances.
-    complexity : RademacherComplexity
-        Of the tuning instances.
     epsilon : float
         Accuracy.
     delta : float, default=0.05
         Probability of failure of each answer.
+    complexity : RademacherComplexity, optional
+        Of the tuning instances.
     structure : Structure, optional
         Counts that are proved for every instance.
     curve : LearningCurve, optional
@@ -78,7 +78,8 @@ def instances_needed(
         positive("epsilon", epsilon), probability("delta", delta), tuned.span, tuned.n_instances
     )
     answers = [_hoeffding(targets), _from_variance(targets, utilities)]
-    answers.append(_from_rademacher(targets, complexity))
+    if complexity is not None:
+        answers.append(_from_rademacher(targets, complexity))
     if structure is not None:
         size = sample_size(structure, epsilon, delta, float(tuned.span))
         answers += [

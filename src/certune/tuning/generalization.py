@@ -58,11 +58,14 @@ RandomState = int | np.random.Generator
 class Generalization:
     """Methods of a tuning result that look beyond its instances.
 
-    All use the finished instances, the first ``len(duals)``.
+    With one free parameter, all use the exact functions of the finished instances. A line through
+    a larger space was chosen by looking at the instances: functions along it say nothing about
+    new ones, so that with several parameters only what needs no functions remains.
     """
 
     family: Family
     segment: Segment
+    upper_bound_exact: Fraction
     landscape: PiecewiseFunction
     duals: list[PiecewiseFunction]
     evaluation: Evaluation
@@ -130,10 +133,11 @@ class Generalization:
         """
         if structure is None:
             structure = self.family.structure_of(self.instances)
+        duals = self._functions
         return make_guarantee(
             self._tuned,
-            self.landscape.upper_bound_exact,
-            duals=self.duals,
+            self.upper_bound_exact if duals is None else self.landscape.upper_bound_exact,
+            duals=duals,
             delta=delta,
             held_out=self._held_out_utilities(held_out),
             structure=structure,
@@ -170,13 +174,17 @@ class Generalization:
         """
         if structure is None:
             structure = self.family.structure_of(self.instances)
-        curve = self.learning_curve(random_state=random_state) if len(self.duals) > 1 else None
+        duals, complexity, curve = self._functions, None, None
+        if duals is not None:
+            complexity = rademacher(self._refinement, random_state=random_state)
+            if len(duals) > 1:
+                curve = self.learning_curve(random_state=random_state)
         return instances_needed(
             self._tuned,
-            self.evaluation.utilities[: len(self.duals)],
-            rademacher(self._refinement, random_state=random_state),
+            self._utilities,
             epsilon=epsilon,
             delta=delta,
+            complexity=complexity,
             structure=structure,
             curve=curve,
         )
@@ -193,7 +201,7 @@ class Generalization:
         random_state : int or numpy Generator, default=0
             Source of the random assignment to folds.
         """
-        return cross_validate(self.duals, n_folds, random_state, self._run_at)
+        return cross_validate(self._exact_functions, n_folds, random_state, self._run_at)
 
     def bootstrap(self, n_resamples: int = 1000, random_state: RandomState = 0) -> Bootstrap:
         """Tune samples drawn from the instances with replacement, exactly.
@@ -253,32 +261,60 @@ class Generalization:
 
     def _selected(self, rule: str, epsilon: Any, width: Any) -> Selection:
         low, high = (Fraction(end) for end in self.family.utility_range)
+        duals = self._exact_functions
         if rule == "optimum":
             return widest_plateau(self.landscape, rule=rule)
         if rule == "plateau":
             slack = PLATEAU_SHARE * (high - low) if epsilon is None else epsilon
             return widest_plateau(self.landscape, slack)
         if rule == "one-standard-error":
-            return one_standard_error(self.landscape, self.duals)
+            return one_standard_error(self.landscape, duals)
         if rule == "smoothed":
             domain = Fraction(self.landscape.high) - Fraction(self.landscape.low)
             window = WINDOW_SHARE * domain if width is None else width
             return smoothed_optimum(self.landscape, window)
         if rule == "guaranteed":
-            simple = best_simple_setting(self.landscape, self.duals, (low, high), SELECTION_DELTA)
+            simple = best_simple_setting(self.landscape, duals, (low, high), SELECTION_DELTA)
             value, t = self.landscape.enclose_exact(simple.coordinate)[0], simple.coordinate
             return Selection(rule, t, (t, t), value, Fraction(0))
         raise ParameterError(f"rule must be one of {list(RULES)}, got {rule!r}")
 
+    @property
+    def _functions(self) -> list[PiecewiseFunction] | None:
+        """Exact functions over all settings, if there are such."""
+        if self.family.space.n_free != 1:
+            return None
+        constant = all(isinstance(dual, PiecewiseFunction) for dual in self.duals)
+        return list(self.duals) if constant else None
+
+    @property
+    def _exact_functions(self) -> list[PiecewiseFunction]:
+        duals = self._functions
+        if duals is None:
+            raise ParameterError(
+                "This needs piecewise constant utilities of one free parameter, which are exact "
+                f"in every fold and resample; {self.family!r} has {self.family.space.n_free} free "
+                "coordinates: use evaluate and guarantee with held-out instances."
+            )
+        return duals
+
     @cached_property
     def _refinement(self) -> JointRefinement:
-        return refine(self.duals)
+        return refine(self._exact_functions)
+
+    @property
+    def _utilities(self) -> tuple[Fraction, ...]:
+        """Utilities of the best setting on the instances that bounds are about."""
+        duals = self._functions
+        utilities = self.evaluation.utilities
+        return utilities if duals is None else utilities[: len(duals)]
 
     @property
     def _tuned(self) -> Tuned:
-        utilities = self.evaluation.utilities[: len(self.duals)]
+        utilities = self._utilities
         low, high = (Fraction(end) for end in self.family.utility_range)
-        return Tuned(sum(utilities, Fraction(0)) / len(utilities), len(utilities), low, high)
+        mean = Fraction(sum(utilities, Fraction(0))) / len(utilities)
+        return Tuned(mean, len(utilities), low, high)
 
     def _run_at(self, index: int, t: float) -> Fraction:
         return self.family.run_exact(self.instances[index], self.segment.at(t))
