@@ -212,3 +212,17 @@ def test_fixed_and_equal_weights_are_one_metric_scaled(instance):
     assert single.n_pieces == double.n_pieces
     assert np.array_equal(single.values, double.values)
     np.testing.assert_allclose(single.breakpoints, double.breakpoints, atol=1e-9)
+
+
+def test_an_error_in_an_exact_answer_reaches_the_caller(monkeypatch):
+    # Clusters {2} and {3} are both at the average distance 2 from {0, 1}, but not identically.
+    distances = squareform([0.1, 1.0, 2.0, 3.0, 2.0, 5.0])
+    instance = ct.ClusteringInstance(distances=distances, target=[0, 0, 0, 1], k=2)
+    assert ct.Linkage("power-mean").run(instance, 1.0) == 1.0
+
+    def interrupted(self, t):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("certune.families.linkage.comparison.Comparison.at", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ct.Linkage("power-mean").run(instance, 1.0)

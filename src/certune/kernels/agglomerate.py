@@ -15,7 +15,6 @@ from certune.kernels.compare import (
     FARTHER,
     HOPELESS,
     NEARER,
-    QUESTION,
     TOO_WIDE,
     evidence,
     locate,
@@ -39,12 +38,13 @@ from certune.kernels.identities import (
 )
 from certune.kernels.polish import may_tie
 from certune.kernels.pruning import fill_table, join
+from certune.kernels.records import call
 from certune.kernels.series import DEGREE, MAXIMUM, MEAN, MINMAX
 
 MAX_DEPTH = 256
 ASK_BELOW = 1e-9  # models this accurate that cannot tell two values apart suggest a tie
 LARGEST = np.int64(2**63 - 1)
-DONE, ASKED, PLAIN, ZONE, UNKNOWN = 0, 1, 2, 3, 4
+DONE, PLAIN, ZONE, UNKNOWN = 0, 1, 2, 3
 IDENTITY, AT_POINT, AT_LOW_END, AT_HIGH_END = 0, 1, 2, 3  # kinds of questions
 
 
@@ -82,25 +82,39 @@ def guess_nearest(frame, form, kind, sign, x, removed, keys, key_bits):
 
 
 @njit(cache=True, nogil=True)
-def mark_members(question, marks, x, y, z, head, tail, nxt):
+def mark_members(members, marks, x, y, z, head, tail, nxt):
     """Write 1, 2, 3 at the members of the three clusters."""
-    question[:] = 0
+    members[:] = 0
     for value, slot in ((1, x), (2, y), (3, z)):
         node = marks[slot]
         p = head[node]
         while True:
-            question[p] = value
+            members[p] = value
             if p == tail[node]:
                 break
             p = nxt[p]
 
 
 @njit(cache=True, nogil=True)
-def _answer(answers, asked):
-    """Next replayed answer, or 9 if there is none yet."""
-    i = asked[0]
-    asked[0] += 1
-    return answers[i] if i < answers.size else 9
+def _ask(oracle, kind, question, interval, zone, marks, x, y, z, head, tail, nxt, members):
+    """Put a question to the exact layer and return its answer.
+
+    ``question`` receives the kind, the interval and, at an end, the order proved elsewhere: there
+    only the zone is in question.
+    """
+    low = interval[0]
+    high = interval[1]
+    question[0] = kind
+    question[1] = low
+    question[2] = high
+    if kind == AT_LOW_END:
+        question[2] = min(high, low + 1.01 * zone[1] * (high - low))
+        question[3] = zone[3]
+    elif kind == AT_HIGH_END:
+        question[1] = max(low, low + (1.01 * zone[0] - 0.01) * (high - low))
+        question[3] = zone[2]
+    mark_members(members, marks, x, y, z, head, tail, nxt)
+    return call(oracle)
 
 
 @njit(cache=True, nogil=True)
@@ -130,10 +144,10 @@ def _settle(
     forced,
     forced_codes,
     n_forced,
-    answers,
-    asked,
-    ends,
+    oracle,
     question,
+    ends,
+    members,
     x,
     y,
     z,
@@ -142,10 +156,7 @@ def _settle(
     zone,
     stack,
 ):
-    """Compare (x, y) with (x, z) when `mark_doubts` could not; see `compare` for the codes.
-
-    On QUESTION, ``zone[4]`` is the kind of the question.
-    """
+    """Compare (x, y) with (x, z) where the bars leave a doubt; see `compare` for the codes."""
     code = evidence(frame, form, kind, sign, x, y, z, error, nearer, farther)
     if code == NEARER or code == FARTHER:
         return code
@@ -180,10 +191,10 @@ def _settle(
                 return NEARER if wins else FARTHER
             if known != 0:
                 return known
-        zone[4] = AT_POINT if point else IDENTITY
-        answer = _answer(answers, asked)
-        if answer == 9:
-            return QUESTION
+        what = AT_POINT if point else IDENTITY
+        answer = _ask(
+            oracle, what, question, interval, zone, marks, x, y, z, head, tail, nxt, members
+        )
         if answer == HOPELESS:
             return HOPELESS
         if answer != 2:
@@ -251,13 +262,13 @@ def _settle(
     for end in range(2):
         touches = zone[0] <= 0.0 if end == 0 else zone[1] >= 1.0
         if touches and ends[end]:
-            mark_members(question, marks, x, y, z, head, tail, nxt)
-            if not may_tie(kind, mode, first, second, power, question, interval[end], input_error):
+            mark_members(members, marks, x, y, z, head, tail, nxt)
+            if not may_tie(kind, mode, first, second, power, members, interval[end], input_error):
                 continue
-            zone[4] = AT_LOW_END if end == 0 else AT_HIGH_END
-            answer = _answer(answers, asked)
-            if answer == 9:
-                return QUESTION
+            what = AT_LOW_END if end == 0 else AT_HIGH_END
+            answer = _ask(
+                oracle, what, question, interval, zone, marks, x, y, z, head, tail, nxt, members
+            )
             if answer != 2:
                 if room:
                     remember(
@@ -325,11 +336,11 @@ def agglomerate(
     forced,
     forced_codes,
     n_forced,
-    answers,
-    asked,
+    oracle,
+    question,
     ends,
     best,
-    question,
+    members,
     nearest,
     scratch,
     hashes,
@@ -360,7 +371,7 @@ def agglomerate(
     nearer = np.empty(coefficients)
     farther = np.empty(coefficients)
     stack = np.empty((10, DEGREE + 1))
-    zone = np.zeros(5)
+    zone = np.zeros(4)
     fresh = True
     for i in range(n_active):
         fresh = fresh and nearest[active[i]] < 0
@@ -468,10 +479,10 @@ def agglomerate(
                             forced,
                             forced_codes,
                             n_forced,
-                            answers,
-                            asked,
-                            ends,
+                            oracle,
                             question,
+                            ends,
+                            members,
                             row,
                             nearest[row],
                             z,
@@ -493,13 +504,6 @@ def agglomerate(
                         set_bars(frame, form, kind, sign, row, z, error, bars)
                         code = NEARER
                         j = 0
-                    if code == QUESTION:
-                        mark_members(question, marks, row, nearest[row], rival, head, tail, nxt)
-                        best[0] = zone[4]
-                        best[1] = zone[0]
-                        best[2] = zone[1]
-                        best[3] = zone[3] if zone[4] == AT_LOW_END else zone[2]
-                        return ASKED, n_active
                     if code == HOPELESS:
                         return UNKNOWN, n_active
                     if code == NEARER:

@@ -20,7 +20,6 @@ NEARER = 1  # the first pair wins everywhere on the interval
 FARTHER = -1  # the second pair wins everywhere
 CROSSING = 0  # the order changes; the zone holds every change
 TOO_WIDE = 2  # not decided on this interval; cut it
-QUESTION = 3  # ask the exact layer
 HOPELESS = 4  # the exact layer gave up: report the interval as undecided
 
 

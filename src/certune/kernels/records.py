@@ -44,6 +44,17 @@ def _spread(builder, scalar, vector):
 
 
 @intrinsic
+def call(typing_context, address):
+    """Call the C function without arguments at an address; it returns an integer."""
+
+    def generate(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [])
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
 def blend_records(typing_context, flat, i, j, weight_i, weight_j, mirror):
     """``flat[i:i+8] = flat[mirror:mirror+8] = weight_i * flat[i:i+8] + weight_j * flat[j:j+8]``."""
 

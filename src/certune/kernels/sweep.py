@@ -7,8 +7,8 @@ under the other, overlapping in the zone that holds the change.  A comparison se
 split (or by the exact layer) is remembered on the branch.  Every leaf is one tree, pruned to k
 clusters; where two leaves overlap the tree is one of the two.
 
-Questions to the exact layer end the call; the caller answers and calls again: the search is
-deterministic, so the answers of earlier questions are replayed in order.
+Questions to the exact layer go through a C callback: what is asked is written to arrays that the
+callback knows, and its result is the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from numba import njit
 
 from certune.kernels.agglomerate import (
-    ASKED,
     AT_HIGH_END,
     AT_LOW_END,
     AT_POINT,
@@ -55,7 +54,7 @@ from certune.kernels.identities import enclosure_codes, remember
 from certune.kernels.pruning import cut, fill_table, join, merged_cost
 from certune.kernels.series import AFFINE, DEGREE, MOVING, UNIT
 
-__all__ = ["ASKED", "AT_HIGH_END", "AT_LOW_END", "AT_POINT", "DONE", "IDENTITY", "sweep"]
+__all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "IDENTITY", "sweep"]
 
 MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals stay undecided
 NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
@@ -314,7 +313,9 @@ def sweep(
     reference,
     k,
     wide_zone,
-    answers,
+    oracle,
+    question,
+    question_marks,
 ):
     """Search the panels (rows low, high) one after the other.
 
@@ -322,19 +323,18 @@ def sweep(
     made them (shared by every parameter).  With ``point_values`` not empty, the one panel is the
     point ``panels[0, 0]`` and the values there are given.  ``ends[i]`` says for each panel edge
     whether an exact order "just inside" may be asked for.  A zone that fills more than the share
-    ``wide_zone`` of its interval asks for better models there.
+    ``wide_zone`` of its interval asks for better models there.  ``oracle`` is the address of the
+    exact layer: a C function that reads ``question`` (float64 array (4,): kind, interval, the order
+    proved elsewhere) and ``question_marks`` (uint8 array (n,): members of the three clusters) and
+    returns an answer.
 
     Returns
     -------
-    status : int
-        DONE or ASKED.
     leaves : float array (m, 2), leaf_info : int array (m, 3)
         Intervals; left split, right split (-1: an edge), partition (-1: undecided).
     splits : float array (s, 4), split_marks : uint8 array (s, n)
         low, high, order left, order right; members of the three clusters.
     partitions : int array (r, n)
-    question : float array (5,), question_marks : uint8 array (n,)
-        Kind of the question, its interval, the order proved outside it.
     """
     n = first.shape[0]
     n_nodes = 2 * n - 1
@@ -411,11 +411,8 @@ def sweep(
     forced = np.empty((1 << 14, 4), np.int64)
     forced_codes = np.empty((1 << 14, 4), np.int64)
     n_forced = np.zeros(1, np.int64)
-    asked = np.zeros(1, np.int64)
     made = np.zeros(1, np.int64)
     best = np.zeros(7)
-    question = np.zeros(5)
-    question_marks = np.zeros(n, np.uint8)
     labels = labels0.copy()
     sizes = np.empty(slots0)
     cut_stack = np.empty(2 * k + 2, np.int64)
@@ -545,8 +542,8 @@ def sweep(
                         forced,
                         forced_codes,
                         n_forced,
-                        answers,
-                        asked,
+                        oracle,
+                        question,
                         f_ends[depth],
                         best,
                         question_marks,
@@ -559,28 +556,6 @@ def sweep(
                 f_nodes[depth] = made[0]
                 f_forced[depth] = n_forced[0]
                 extent = f_high[depth] - f_low[depth]
-                if status == ASKED:
-                    question[0] = best[0]
-                    question[1] = f_low[depth]
-                    question[2] = f_high[depth]
-                    # At an end only the zone is in question; the order outside it is proved.
-                    if best[0] == AT_LOW_END:
-                        question[2] = min(f_high[depth], f_low[depth] + 1.01 * best[2] * extent)
-                        question[3] = best[3]
-                    elif best[0] == AT_HIGH_END:
-                        start = 1.01 * best[1] - 0.01
-                        question[1] = max(f_low[depth], f_low[depth] + start * extent)
-                        question[3] = best[3]
-                    return (
-                        ASKED,
-                        leaves[:n_leaves],
-                        leaf_info[:n_leaves],
-                        splits[:n_splits],
-                        split_marks[:n_splits],
-                        partitions[:n_partitions],
-                        question,
-                        question_marks,
-                    )
                 narrow = extent <= NARROW * max(1.0, abs(f_low[depth]))
                 if status == PLAIN:
                     n_plain += 1
@@ -747,12 +722,9 @@ def sweep(
             depth = child
         point_sum[:] = base_sums
     return (
-        DONE,
         leaves[:n_leaves],
         leaf_info[:n_leaves],
         splits[:n_splits],
         split_marks[:n_splits],
         partitions[:n_partitions],
-        question,
-        question_marks,
     )

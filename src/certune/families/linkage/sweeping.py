@@ -7,6 +7,7 @@ the change is polished to full precision and becomes the gap between two pieces.
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -81,36 +82,59 @@ def start_from_duplicates(
     return left, right, np.ascontiguousarray(labels.astype(np.int64))
 
 
-def _ask_until_done(course: Course, arguments: Callable[[NDArray[np.int64]], Any]) -> Leaves:
-    """Call the sweep, answering its questions, until it is done."""
+def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
+    """Call the sweep, with an exact layer that answers its questions.
+
+    An exception in an answer cannot cross the kernel: it is kept, and raised afterwards.
+    """
+    question = np.zeros(4)
+    members = np.zeros(course.n, dtype=np.uint8)
     answers: list[int] = []
     tied_edges: set[float] = set()
-    while True:
-        status, intervals, info, splits, marks, partitions, question, members = arguments(
-            np.array(answers, dtype=np.int64)
+    errors: list[BaseException] = []
+
+    def answer() -> int:
+        if not errors:
+            try:
+                answers.append(_answer(course, question, members, answers, tied_edges))
+                return answers[-1]
+            except BaseException as error:
+                errors.append(error)
+        return HOPELESS if question[0] in (kernel.IDENTITY, kernel.AT_POINT) else UNKNOWN
+
+    oracle = ctypes.CFUNCTYPE(ctypes.c_int64)(answer)
+    address = ctypes.cast(oracle, ctypes.c_void_p).value
+    intervals, info, splits, marks, partitions = sweep_with(address, question, members)
+    if errors:
+        raise errors[0]
+    return Leaves(intervals, info, splits, marks, partitions, frozenset(tied_edges))
+
+
+def _answer(
+    course: Course,
+    question: NDArray[np.float64],
+    members: NDArray[np.uint8],
+    answers: Sequence[int],
+    tied_edges: set[float],
+) -> int:
+    """Answer one question; ``answers`` are those given so far."""
+    if len(answers) > _MOST_QUESTIONS:
+        raise UndecidedError(
+            f"more than {_MOST_QUESTIONS} comparisons needed exact arithmetic; the distances "
+            "are degenerate (many near ties). Round them to fewer digits, or drop duplicates"
         )
-        if status == kernel.DONE:
-            return Leaves(intervals, info, splits, marks, partitions, frozenset(tied_edges))
-        if len(answers) > _MOST_QUESTIONS:
-            raise UndecidedError(
-                f"more than {_MOST_QUESTIONS} comparisons needed exact arithmetic; the distances "
-                "are degenerate (many near ties). Round them to fewer digits, or drop duplicates"
-            )
-        comparison = Comparison(course.instance, course.line, members)
-        kind = int(question[0])
-        low, high = float(question[1]), float(question[2])
-        if kind == kernel.AT_POINT:
-            answers.append(comparison.at(low))
-        else:
-            low_end, high_end = kind == kernel.AT_LOW_END, kind == kernel.AT_HIGH_END
-            answer = HOPELESS
-            if low_end or high_end:
-                answer = comparison.on(low, high, low_end=low_end, high_end=high_end)
-                answer = answer if answer == int(question[3]) else UNKNOWN
-            elif answers.count(UNKNOWN) < _MOST_UNKNOWN:
-                answer = comparison.on(low, high)
-            answers.append(answer)
-            tied_edges |= {low} if low_end else {high} if high_end else set()
+    comparison = Comparison(course.instance, course.line, members.copy())
+    kind = int(question[0])
+    low, high = float(question[1]), float(question[2])
+    if kind == kernel.AT_POINT:
+        return comparison.at(low)
+    if kind == kernel.IDENTITY:
+        hopeless = answers.count(UNKNOWN) >= _MOST_UNKNOWN
+        return HOPELESS if hopeless else comparison.on(low, high)
+    low_end, high_end = kind == kernel.AT_LOW_END, kind == kernel.AT_HIGH_END
+    tied_edges.add(low if low_end else high)
+    order = comparison.on(low, high, low_end=low_end, high_end=high_end)
+    return order if order == int(question[3]) else UNKNOWN
 
 
 def solve_at(
@@ -120,9 +144,9 @@ def solve_at(
     left, right, labels = start_from_duplicates(course.instance.duplicate_of)
     n_made = course.n - int(labels.max()) - 1
     values, ascending, error = point_values(course)
-    leaves = _ask_until_done(
+    leaves = _sweep(
         course,
-        lambda answers: kernel.sweep(
+        lambda *oracle: kernel.sweep(
             course.kind,
             course.mode,
             course.first,
@@ -145,7 +169,7 @@ def solve_at(
             pruning.reference,
             pruning.k,
             STRICT_ZONE,
-            answers,
+            *oracle,
         ),
     )
     if leaves.info[0, 2] < 0:
@@ -212,9 +236,9 @@ def sweep_course(
         raise AssertionError("contraction leaves at least two clusters")
     edges = _edges(course, labels, special)
     offset = float(np.median(course.first)) if course.mode == AFFINE else 0.0
-    return _ask_until_done(
+    return _sweep(
         course,
-        lambda answers: kernel.sweep(
+        lambda *oracle: kernel.sweep(
             course.kind,
             course.mode,
             course.first,
@@ -237,7 +261,7 @@ def sweep_course(
             pruning.reference,
             pruning.k,
             wide_zone,
-            answers,
+            *oracle,
         ),
     )
 
