@@ -21,8 +21,10 @@ __all__ = [
     "Evaluation",
     "GJStructure",
     "GreedyKnapsack",
+    "Guarantee",
     "HarmonicClassifier",
     "HarmonicLabeling",
+    "HeldOutEvaluation",
     "HomogeneousStructure",
     "InputError",
     "KnapsackInstance",
@@ -49,6 +51,7 @@ __all__ = [
     "VerificationReport",
     "__version__",
     "datasets",
+    "guarantees",
     "mean",
     "pdim_bound",
     "pfaffian",
@@ -59,7 +62,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from certune import datasets, pfaffian, testing
+    from certune import datasets, guarantees, pfaffian, testing
     from certune.dual import PiecewiseFunction, mean
     from certune.errors import (
         CertificateError,
@@ -78,12 +81,14 @@ if TYPE_CHECKING:
         NeighborVoting,
         ProgramFamily,
     )
+    from certune.guarantees import Guarantee
     from certune.pfaffian.bounds import PdimBound, SampleSize, pdim_bound, sample_size
     from certune.pfaffian.structure import GJStructure, HomogeneousStructure, PiecewiseStructure
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
     from certune.tuning import (
         Certificate,
         Evaluation,
+        HeldOutEvaluation,
         Progress,
         Status,
         TuningResult,
@@ -95,7 +100,7 @@ if TYPE_CHECKING:
     __version__: str
 else:
     # Hidden from type checkers: with a module __getattr__ they would accept any misspelt name.
-    _SUBMODULES = ("datasets", "pfaffian", "testing")
+    _SUBMODULES = ("datasets", "guarantees", "pfaffian", "testing")
     _NAMES_BY_MODULE = {
         "certune.dual": (
             "PiecewiseFunction",
@@ -127,6 +132,7 @@ else:
             "NeighborVoting",
             "ProgramFamily",
         ),
+        "certune.guarantees": ("Guarantee",),
         "certune.pfaffian.bounds": (
             "PdimBound",
             "SampleSize",
@@ -148,6 +154,7 @@ else:
         "certune.tuning": (
             "Certificate",
             "Evaluation",
+            "HeldOutEvaluation",
             "Progress",
             "Status",
             "TuningResult",

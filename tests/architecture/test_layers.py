@@ -54,6 +54,7 @@ def test_layers_hold():
         ("families/__init__.py", "import certune.report", "certune.families -> certune.report"),
         ("report/__init__.py", "import certune.estimators", "certune.report -> certune.estimators"),
         ("estimators/__init__.py", "import certune.tuning", "certune.estimators -> certune.tuning"),
+        ("guarantees/__init__.py", "import certune.tuning", "certune.guarantees -> certune.tuning"),
         ("datasets.py", "import certune.testing", "certune.datasets -> certune.testing"),
     ],
 )

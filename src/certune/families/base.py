@@ -10,11 +10,12 @@ only through this class.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from certune.dual import PiecewiseFunction
+from certune.pfaffian.structure import Structure
 from certune.space import ParameterSpace, Segment
 
 Params = Mapping[str, Any] | float
@@ -54,6 +55,13 @@ class Family(ABC):
     def proves_duals(self) -> bool:
         """Whether everything that `dual` states is proved; tuning claims an optimum only then."""
         return True
+
+    def structure_of(self, instances: Sequence[Any]) -> Structure | None:
+        """Counts that are proved for every instance no larger than the given ones.
+
+        Worst-case guarantees rest on them; None if none are known.
+        """
+        return None
 
     @abstractmethod
     def check_instance(self, instance: Any) -> None:

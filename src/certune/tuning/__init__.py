@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from certune.tuning.certificate import Certificate
 from certune.tuning.evaluation import Evaluation
+from certune.tuning.held_out import HeldOutEvaluation
 from certune.tuning.progress import Progress
 from certune.tuning.result import TuningResult
 from certune.tuning.search import tune
@@ -13,6 +14,7 @@ from certune.tuning.verification import VerificationReport, verify
 __all__ = [
     "Certificate",
     "Evaluation",
+    "HeldOutEvaluation",
     "Progress",
     "Status",
     "TuningResult",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,8 +13,8 @@ from certune.errors import CertificateError, ParameterError
 from certune.families.base import Family
 from certune.space import Segment
 from certune.tuning.certificate import Certificate, make_certificate
-from certune.tuning.evaluation import Evaluation, evaluate
-from certune.tuning.instances import checked_instances
+from certune.tuning.evaluation import Evaluation
+from certune.tuning.generalization import Generalization
 from certune.tuning.status import Status
 
 # The robust setting may lose this share of the utility range.
@@ -23,7 +22,7 @@ ROBUST_SHARE = 0.01
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TuningResult:
+class TuningResult(Generalization):
     """Result of :func:`certune.tune`.
 
     Values are means over all instances. If tuning ended early, `landscape`, `duals` and
@@ -156,24 +155,6 @@ class TuningResult:
             self.landscape,
             self.upper_bound_exact,
         )
-
-    def evaluate(self, instances: Iterable[Any], n_jobs: int | None = 1) -> Evaluation:
-        """Run the best setting and the defaults on other instances, for example held-out ones.
-
-        Parameters
-        ----------
-        instances : iterable
-            Instances of the family, at least one.
-        n_jobs : int or None, default=1
-            Number of parallel workers, as in joblib.
-
-        Returns
-        -------
-        Evaluation
-            Its ``value`` and ``baselines`` are the mean utilities.
-        """
-        listed = checked_instances(self.family, instances)
-        return evaluate(self.family, listed, self.best_params, n_jobs)
 
     def plot_landscape(self, path: str | PathLike[str] | None = None, ax: Any = None) -> Any:
         """Draw the exact landscape with the optimal set, the defaults and all instances.

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -280,6 +280,22 @@ class HarmonicLabeling(Family):
             self.n_metrics or n_metrics or 1,
             tuned_weights=self._tunes_weights,
         )
+
+    def structure_of(self, instances: Sequence[Any]) -> PiecewiseStructure | None:
+        """Structure for every instance with no more points and metrics than the given ones.
+
+        All counts grow with the numbers of points. None for neighbour graphs and for more than
+        two classes, about which nothing is proved.
+        """
+        if self.n_neighbors is not None or any(len(i.class_names) > 2 for i in instances):
+            return None
+        n_labeled = max(len(instance.labeled) for instance in instances)
+        n_unlabeled = max(instance.n_points - len(instance.labeled) for instance in instances)
+        structure = self.structure(n_unlabeled, n_labeled, instances[0].n_metrics)
+        size = (
+            f"no instance has more than {n_unlabeled} points without and {n_labeled} with a label"
+        )
+        return replace(structure, assumptions=(*structure.assumptions, size))
 
     def instance_fingerprint(self, instance: Any) -> str:
         """Hash of the instance's content."""

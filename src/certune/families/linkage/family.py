@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -283,6 +284,20 @@ class Linkage(Family):
             hamming=self.utility == utility_from("hamming"),
         )
         return linkage_structure(tuned, whole_number("n", n, 3))
+
+    def structure_of(self, instances: Sequence[Any]) -> PiecewiseStructure | None:
+        """Structure for every instance with no more points and metrics than the given ones.
+
+        All counts grow with the number of points and of metrics. None if no instance has three
+        points, since there is only one tree then.
+        """
+        n = max(instance.n_points for instance in instances)
+        if n < 3:
+            return None
+        n_metrics = max(instance.n_metrics for instance in instances)
+        structure = self.structure(n, n_metrics)
+        size = f"no instance has more than {n} points or {n_metrics} metric(s)"
+        return replace(structure, assumptions=(*structure.assumptions, size))
 
     def instance_fingerprint(self, instance: Any) -> str:
         """Hash of the instance's content."""

@@ -1,0 +1,76 @@
+"""What a tuned setting will do on the next instance, and how many instances are enough.
+
+Everything here is computed from the exact utility functions of the tuning instances, from the
+utilities on held-out instances, or from the proved structure of a family; ``certune.TuningResult``
+has methods that call it. Names say what is known: ``_bound`` and ``Guarantee`` hold with a stated
+probability, ``_estimate`` and curves do not.
+"""
+
+from __future__ import annotations
+
+from certune.guarantees.betting import betting_sequence
+from certune.guarantees.bounded_mean import Interval, mean_interval
+from certune.guarantees.guarantee import Guarantee, make_guarantee
+from certune.guarantees.learning import LearningCurve, PowerLaw, learning_curve
+from certune.guarantees.occam import SimpleSetting, best_simple_setting
+from certune.guarantees.rademacher import (
+    RademacherComplexity,
+    massart_bound,
+    rademacher,
+    rademacher_bound,
+)
+from certune.guarantees.records import Evidence, OptimismBound, Tuned
+from certune.guarantees.refinement import JointRefinement, refine
+from certune.guarantees.sample_sizes import InstancesNeeded, instances_needed
+from certune.guarantees.selection import (
+    Selection,
+    one_standard_error,
+    smoothed_optimum,
+    widest_plateau,
+)
+from certune.guarantees.stability import (
+    Bootstrap,
+    CrossValidation,
+    Fold,
+    bootstrap,
+    cross_validate,
+)
+from certune.guarantees.sums import CellCover, SignedSums, cover_of
+from certune.guarantees.vectors import count_utility_vectors
+
+__all__ = [
+    "Bootstrap",
+    "CellCover",
+    "CrossValidation",
+    "Evidence",
+    "Fold",
+    "Guarantee",
+    "InstancesNeeded",
+    "Interval",
+    "JointRefinement",
+    "LearningCurve",
+    "OptimismBound",
+    "PowerLaw",
+    "RademacherComplexity",
+    "Selection",
+    "SignedSums",
+    "SimpleSetting",
+    "Tuned",
+    "best_simple_setting",
+    "betting_sequence",
+    "bootstrap",
+    "count_utility_vectors",
+    "cover_of",
+    "cross_validate",
+    "instances_needed",
+    "learning_curve",
+    "make_guarantee",
+    "massart_bound",
+    "mean_interval",
+    "one_standard_error",
+    "rademacher",
+    "rademacher_bound",
+    "refine",
+    "smoothed_optimum",
+    "widest_plateau",
+]

@@ -1,0 +1,174 @@
+"""Learning curves: utility and optimism against the number of tuning instances.
+
+Subsets of the instances are tuned exactly and looked up on the instances left over, which costs
+additions only, so that a curve has hundreds of repetitions for each size. Curves are estimates;
+what they say beyond the largest size is an extrapolation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from certune.dual.integers import FloatArray, IntArray
+from certune.errors import ParameterError
+from certune.guarantees.refinement import JointRefinement
+from certune.guarantees.stability import Resolve
+from certune.pfaffian.structure import whole_number
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """The fit ``optimism = scale * size ** -exponent``: an estimate.
+
+    Attributes
+    ----------
+    scale, exponent : float
+        Least squares in logarithms, over the sizes with positive mean optimism; the exponent is
+        kept between 1/4 and 1.
+    """
+
+    scale: float
+    exponent: float
+
+    def instances_for(self, epsilon: float) -> int:
+        """Return the number of instances at which the fit falls to epsilon."""
+        exponent = math.log(self.scale / epsilon) / self.exponent
+        return max(1, math.ceil(math.exp(min(exponent, 700.0))))
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Mean over random splits, for each number of tuning instances; all are estimates.
+
+    Attributes
+    ----------
+    sizes : ndarray of int
+        Numbers of tuning instances.
+    tuning, held_out : ndarray of float
+        Mean utility of the tuned setting on the tuning instances and on all others.
+    tuning_spread, held_out_spread, optimism_spread : ndarray of float
+        Standard deviations over splits.
+    n_splits : int
+        Number of random splits for each size.
+    n_instances : int
+        Number of instances in all.
+    """
+
+    sizes: IntArray
+    tuning: FloatArray
+    held_out: FloatArray
+    tuning_spread: FloatArray
+    held_out_spread: FloatArray
+    optimism_spread: FloatArray
+    n_splits: int
+    n_instances: int
+
+    @property
+    def optimism(self) -> FloatArray:
+        """Mean utility on the tuning instances minus that on the others."""
+        return self.tuning - self.held_out
+
+    def fit(self) -> PowerLaw | None:
+        """Fit a power law to the optimism; None if fewer than two sizes have a positive one."""
+        positive = self.optimism > 0
+        if positive.sum() < 2:
+            return None
+        x, y = np.log(self.sizes[positive]), np.log(self.optimism[positive])
+        slope = float(np.polyfit(x, y, 1)[0])
+        exponent = min(max(-slope, 0.25), 1.0)
+        return PowerLaw(float(np.exp((y + exponent * x).mean())), exponent)
+
+    def __str__(self) -> str:
+        lines = ["instances  tuning  held-out  optimism"]
+        for row in zip(self.sizes, self.tuning, self.held_out, self.optimism, strict=True):
+            lines.append("{:9d}  {:.4f}    {:.4f}    {:.4f}".format(*row))
+        return "\n".join(lines)
+
+
+def learning_curve(
+    refinement: JointRefinement,
+    sizes: Sequence[int] | None = None,
+    n_splits: int = 200,
+    random_state: int | np.random.Generator = 0,
+    resolve: Resolve | None = None,
+) -> LearningCurve:
+    """Tune random subsets exactly and evaluate them on the other instances.
+
+    O(B + N log m) a split for B breakpoints of N functions with up to m pieces.
+
+    Parameters
+    ----------
+    refinement : JointRefinement
+        Utility functions of at least two instances.
+    sizes : sequence of int, optional
+        Numbers of tuning instances, 1 to N - 1; by default 1, 2, 5, 10, 20, 50, ... up to N/2,
+        and N/2.
+    n_splits : int, default=200
+        Random splits for each size.
+    random_state : int or numpy Generator, default=0
+        Source of the splits.
+    resolve : callable, optional
+        Gives the utility of an instance where its function is not decided; its lower bound
+        counts otherwise.
+    """
+    n, count = refinement.n_functions, whole_number("n_splits", n_splits, 2)
+    if n < 2:
+        raise ParameterError(f"a learning curve needs at least 2 instances, got {n}")
+    chosen = _default_sizes(n) if sizes is None else [whole_number("size", s, 1) for s in sizes]
+    if not chosen or max(chosen) >= n:
+        raise ParameterError(f"sizes must be smaller than the number of instances, {n}: {sizes!r}")
+    rng = np.random.default_rng(random_state)
+    columns = [_splits(refinement, size, count, rng, resolve) for size in chosen]
+    tuning, held_out = np.array([c[0] for c in columns]), np.array([c[1] for c in columns])
+    return LearningCurve(
+        sizes=np.array(chosen),
+        tuning=tuning.mean(axis=1),
+        held_out=held_out.mean(axis=1),
+        tuning_spread=tuning.std(axis=1, ddof=1),
+        held_out_spread=held_out.std(axis=1, ddof=1),
+        optimism_spread=(tuning - held_out).std(axis=1, ddof=1),
+        n_splits=count,
+        n_instances=n,
+    )
+
+
+def _default_sizes(n: int) -> list[int]:
+    half = max(n // 2, 1)
+    steps = (factor * 10**power for power in range(len(str(half))) for factor in (1, 2, 5))
+    return [*(size for size in steps if size < half), half]
+
+
+def _splits(
+    refinement: JointRefinement,
+    size: int,
+    n_splits: int,
+    rng: np.random.Generator,
+    resolve: Resolve | None,
+) -> tuple[FloatArray, FloatArray]:
+    n = refinement.n_functions
+    ranks = rng.permuted(np.tile(np.arange(n), (n_splits, 1)), axis=1)
+    weights = (ranks < size).astype(np.int64)
+    optima = refinement.optima(weights)
+    utilities = utilities_at(refinement, optima.centres, resolve)
+    held_out = np.where(weights == 0, utilities, 0.0).sum(axis=1) / (n - size)
+    return optima.values, held_out
+
+
+def utilities_at(
+    refinement: JointRefinement, coordinates: FloatArray, resolve: Resolve | None
+) -> FloatArray:
+    """Utility of every instance (columns) at coordinates (rows), as floats."""
+    table = np.column_stack([function(coordinates) for function in refinement.functions])
+    for row, column in np.argwhere(np.isnan(table)):
+        t = float(coordinates[row])
+        if resolve is None:
+            value: Fraction = refinement.functions[column].enclose_exact(t)[0]
+        else:
+            value = resolve(int(column), t)
+        table[row, column] = float(value)
+    return table

@@ -1,0 +1,238 @@
+"""How stable is the optimum? Cross-validation over instances and the bootstrap, both exact.
+
+Leaving instances out or repeating them only re-weights the sum of the utility functions, so that
+the optimum of every fold and of every resample is the proved one, at the cost of an addition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from certune.dual import PiecewiseFunction, mean
+from certune.dual.integers import FloatArray
+from certune.errors import ParameterError
+from certune.guarantees.refinement import JointRefinement
+from certune.guarantees.selection import Selection, widest_plateau
+from certune.pfaffian.structure import whole_number
+
+# Utility of an instance (by its number) at a coordinate at which its function is not decided.
+Resolve = Callable[[int, float], Fraction]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One fold of a cross-validation.
+
+    Attributes
+    ----------
+    left_out : tuple of int
+        Numbers of the instances that were left out.
+    selection : Selection
+        The optimum on the others.
+    value_exact : Fraction
+        Its mean utility on those that were left out.
+    """
+
+    left_out: tuple[int, ...]
+    selection: Selection
+    value_exact: Fraction
+
+    @property
+    def tuning_value_exact(self) -> Fraction:
+        """Mean utility of the optimum on the instances that it was tuned on."""
+        return self.selection.value_exact
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Cross-validation over instances: an estimate, not a bound.
+
+    It estimates the expected utility of settings tuned on all but one fold.
+
+    Attributes
+    ----------
+    folds : tuple of Fold
+        The folds.
+    utilities : tuple of Fraction
+        Utility of each instance, in their order, under the setting tuned without its fold.
+    """
+
+    folds: tuple[Fold, ...]
+    utilities: tuple[Fraction, ...]
+
+    @property
+    def value_exact(self) -> Fraction:
+        """Mean utility on left-out instances."""
+        return sum(self.utilities, Fraction(0)) / len(self.utilities)
+
+    @property
+    def value_estimate(self) -> float:
+        """`value_exact`, rounded: estimated utility on a new instance."""
+        return float(self.value_exact)
+
+    @property
+    def optimism_estimate(self) -> float:
+        """Mean over instances of what tuning promised in their fold minus what they got."""
+        promised = sum(
+            (fold.tuning_value_exact * len(fold.left_out) for fold in self.folds), Fraction(0)
+        )
+        return float(promised / len(self.utilities) - self.value_exact)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean, as if instances of different folds were independent."""
+        floats = [float(utility) for utility in self.utilities]
+        return float(np.std(floats, ddof=1) / len(floats) ** 0.5)
+
+    @property
+    def coordinates(self) -> FloatArray:
+        """The setting chosen in each fold."""
+        return np.array([fold.selection.coordinate for fold in self.folds])
+
+    def __str__(self) -> str:
+        low, high = float(self.coordinates.min()), float(self.coordinates.max())
+        return (
+            f"{len(self.folds)}-fold cross-validation: estimated utility "
+            f"{self.value_estimate:.4f} ± {self.standard_error:.4f}, estimated optimism "
+            f"{self.optimism_estimate:.4f}, settings from {low:.6g} to {high:.6g}"
+        )
+
+
+def cross_validate(
+    duals: Sequence[PiecewiseFunction],
+    n_folds: int | None = None,
+    random_state: int | np.random.Generator = 0,
+    resolve: Resolve | None = None,
+) -> CrossValidation:
+    """Tune on all folds but one, exactly, and look up the utility on the one left out.
+
+    Parameters
+    ----------
+    duals : sequence of PiecewiseFunction
+        Utility functions of at least two instances.
+    n_folds : int, optional
+        Number of folds, 2 to N; by default 10, or N if there are fewer instances.
+    random_state : int or numpy Generator, default=0
+        Source of the random assignment to folds.
+    resolve : callable, optional
+        Gives the utility of an instance where its function is not decided; its lower bound
+        counts otherwise.
+    """
+    n = len(duals)
+    if n < 2:
+        raise ParameterError(f"cross-validation needs at least 2 instances, got {n}")
+    count = min(n, 10) if n_folds is None else whole_number("n_folds", n_folds, 2)
+    if count > n:
+        raise ParameterError(f"n_folds must be at most the number of instances, {n}, got {count}")
+    order = np.random.default_rng(random_state).permutation(n)
+    utilities: list[Fraction] = [Fraction(0)] * n
+    folds = []
+    for part in np.array_split(order, count):
+        left_out = tuple(sorted(part.tolist()))
+        chosen = widest_plateau(mean(duals[i] for i in range(n) if i not in left_out), rule="best")
+        for i in left_out:
+            utilities[i] = utility_at(duals, i, chosen.coordinate, resolve)
+        value = sum((utilities[i] for i in left_out), Fraction(0)) / len(left_out)
+        folds.append(Fold(left_out, chosen, value))
+    return CrossValidation(tuple(folds), tuple(utilities))
+
+
+def utility_at(
+    duals: Sequence[PiecewiseFunction], index: int, t: float, resolve: Resolve | None
+) -> Fraction:
+    """Utility of an instance at t; where it is not decided, by `resolve` or its lower bound."""
+    lower, upper = duals[index].enclose_exact(t)
+    return lower if lower == upper or resolve is None else resolve(index, t)
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Optima of samples drawn from the instances with replacement.
+
+    Attributes
+    ----------
+    coordinates : ndarray of float
+        The setting that tuning would choose in each resample.
+    optimal_share : PiecewiseFunction
+        For each t the share of resamples in which t is optimal; in gaps, bounds of it.
+    chosen_share : float
+        That share at the tuned setting.
+    """
+
+    coordinates: FloatArray
+    optimal_share: PiecewiseFunction
+    chosen_share: float
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of resamples."""
+        return int(self.coordinates.size)
+
+    @cached_property
+    def most_frequent(self) -> list[tuple[float, float]]:
+        """Intervals that are optimal in the largest share of resamples."""
+        return self.optimal_share.argmax()
+
+    def quantiles(self, delta: float = 0.1) -> tuple[float, float]:
+        """Return the interval of the central share 1 - delta of the chosen settings.
+
+        Parameters
+        ----------
+        delta : float, default=0.1
+            Share that is cut off, half on each side.
+        """
+        if not 0 < delta < 1:
+            raise ParameterError(f"delta must lie strictly between 0 and 1, got {delta!r}")
+        low, high = np.quantile(self.coordinates, (delta / 2, 1 - delta / 2)).tolist()
+        return low, high
+
+    def __str__(self) -> str:
+        low, high = self.quantiles()
+        return (
+            f"{self.n_resamples} resamples: the tuned setting is optimal in "
+            f"{100 * self.chosen_share:.1f} %, 90 % of the chosen settings lie in "
+            f"[{low:.6g}, {high:.6g}]"
+        )
+
+
+def bootstrap(
+    refinement: JointRefinement,
+    n_resamples: int = 1000,
+    random_state: int | np.random.Generator = 0,
+) -> Bootstrap:
+    """Find the optimal set of samples drawn with replacement, exactly in each.
+
+    O(B) a resample for B breakpoints in all.
+
+    Parameters
+    ----------
+    refinement : JointRefinement
+        The utility functions of the instances.
+    n_resamples : int, default=1000
+        Number of resamples.
+    random_state : int or numpy Generator, default=0
+        Source of the resamples.
+    """
+    count, n = whole_number("n_resamples", n_resamples, 1), refinement.n_functions
+    weights = np.random.default_rng(random_state).multinomial(n, np.full(n, 1 / n), size=count)
+    optima = refinement.optima(weights)
+    decided = refinement.n_open == 0
+    ends = np.append(refinement.begins[1:], refinement.functions[0].high)
+    (index,) = np.nonzero(decided)
+    firsts = (index - np.arange(index.size))[:-1]
+    share = PiecewiseFunction(
+        refinement.begins[decided],
+        ends[decided],
+        optima.n_optimal[decided],
+        np.minimum.reduceat(optima.n_optimal[~decided], firsts) if firsts.size else [],
+        np.maximum.reduceat(optima.n_maybe_optimal[~decided], firsts) if firsts.size else [],
+        count,
+        refinement.functions[0].name,
+    )
+    chosen = widest_plateau(mean(refinement.functions)).coordinate
+    return Bootstrap(optima.centres, share, float(share.enclose_exact(chosen)[0]))

@@ -1,0 +1,150 @@
+"""The joint refinement against sums of the functions themselves and against enumeration."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import certune as ct
+from certune.dual import sum_of
+from certune.guarantees import count_utility_vectors, refine
+from certune.guarantees.vectors import MOST_OPEN
+from certune.testing import StepFamily, WindowDomain
+
+PRIMES = (1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081)
+
+
+@st.composite
+def samples(draw):
+    """Functions on [0, 1] with ends on a coarse grid, so that gaps touch, overlap and coincide."""
+    n_functions = draw(st.integers(1, 4))
+    wide = draw(st.booleans())
+    functions = []
+    for number in range(n_functions):
+        m = draw(st.integers(1, 4))
+        inner = draw(st.lists(st.integers(1, 23), min_size=2 * m - 2, max_size=2 * m - 2))
+        ends = np.array([0, *sorted(inner), 24]) / 24
+        values = [draw(st.integers(0, 3)) for _ in range(m)]
+        gaps = [sorted(draw(st.tuples(st.integers(0, 3), st.integers(0, 3)))) for _ in range(m - 1)]
+        starts, stops = ends[::2], ends[1::2]
+        if (stops[:-1] >= starts[1:]).any():
+            starts, stops, values, gaps = [0.0], [1.0], values[:1], []
+        # Three primes of twenty bits give a common denominator beyond 62 bits.
+        bottom = 7 * PRIMES[number] * PRIMES[number - 1] if wide else 3
+        lower, upper = [g[0] for g in gaps], [g[1] for g in gaps]
+        functions.append(ct.PiecewiseFunction(starts, stops, values, lower, upper, bottom))
+    return functions
+
+
+def signed(functions, signs):
+    return sum_of(f * int(s) for f, s in zip(functions, signs, strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(samples())
+def test_signed_suprema_are_those_of_the_sums(functions):
+    refinement = refine(functions)
+    signs = np.array(list(product((-1, 1), repeat=len(functions))), dtype=np.int8)
+    lower, upper = refinement.signed_suprema(signs)
+    for row, low, high in zip(signs, lower.tolist(), upper.tolist(), strict=True):
+        total = signed(functions, row)
+        low, high = Fraction(low, refinement.scale), Fraction(high, refinement.scale)
+        slack = 0 if refinement.is_exact else Fraction(len(functions), refinement.scale)
+        assert total.upper_bound_exact <= high <= total.upper_bound_exact + slack
+        assert total.max_exact - slack <= low <= high
+
+
+@settings(max_examples=150, deadline=None)
+@given(samples(), st.integers(0, 2**32 - 1))
+def test_weighted_optima_are_those_of_the_sums(functions, seed):
+    refinement, n = refine(functions), len(functions)
+    weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=5)
+    optima = refinement.optima(weights)
+    decided = np.flatnonzero(refinement.n_open == 0)
+    hits = np.zeros(refinement.begins.size, dtype=int)
+    for row, start, stop, value in zip(
+        weights, optima.starts, optima.stops, optima.values, strict=True
+    ):
+        total = sum_of(f * int(w) for f, w in zip(functions, row, strict=True) if w)
+        assert (start, stop) == total.widest_plateau(0)
+        assert value == pytest.approx(float(total.max_exact / n), abs=1e-12)
+        for state in decided:
+            hits[state] += total.value_at(refinement.begins[state]) == total.max_exact
+    assert np.array_equal(optima.n_optimal[decided], hits[decided])
+    assert (optima.n_optimal <= optima.n_maybe_optimal).all()
+
+
+def test_large_denominators_are_rounded_outward_and_resolved():
+    # Two peaks that differ by 1e-30: rounded values cannot tell which one is better.
+    tiny = Fraction(1, 10**30)
+    flat = ct.PiecewiseFunction.constant(0, 1, Fraction(1, PRIMES[0] * PRIMES[1] * PRIMES[2]))
+    peaks = ct.PiecewiseFunction.from_values(
+        [0, 0.25, 0.5], [0.125, 0.375, 1], [HALF, 0, HALF + tiny], [0, 0], [HALF, HALF + tiny]
+    )
+    refinement = refine([flat, peaks])
+    assert not refinement.is_exact
+    optima = refinement.optima(np.array([[1, 1], [2, 0]]))
+    assert (optima.starts[0], optima.stops[0]) == (0.5, 1.0)
+    assert (optima.starts[1], optima.stops[1]) == (0.0, 1.0)
+    assert optima.n_optimal.tolist()[0] == 1 and optima.n_optimal.tolist()[-1] == 2
+
+
+HALF = Fraction(1, 2)
+
+
+def test_vectors_are_counted_as_by_enumeration():
+    rng = np.random.default_rng(5)
+    for n in (1, 3, 8):
+        instances = WindowDomain().sample(n, rng)
+        duals = [StepFamily().dual(instance) for instance in instances]
+        steps = sorted(step for instance in instances for step in instance.thresholds)
+        points = [0.0, *steps]
+        vectors = {tuple(StepFamily().run_exact(i, x) for i in instances) for x in points}
+        assert count_utility_vectors(refine(duals)) == len(vectors)
+
+
+@settings(max_examples=100, deadline=None)
+@given(samples())
+def test_all_vectors_lie_in_the_hull_of_those_counted(functions):
+    # A linear function is maximal at a corner: the count is at least that of the distinct
+    # maximisers over all sign patterns, and at most that of all corners of all boxes.
+    refinement = refine(functions)
+    count = count_utility_vectors(refinement)
+    decided = {
+        tuple(f.value_at(t) for f in functions)
+        for t, n_open in zip(refinement.begins.tolist(), refinement.n_open, strict=True)
+        if n_open == 0
+    }
+    assert len(decided) <= count <= sum(2 ** int(k) for k in refinement.n_open)
+
+
+def test_coinciding_breakpoints_count_every_corner():
+    # Where k functions may change independently, all 2^k combinations are possible.
+    step = ct.PiecewiseFunction([0, 0.5], [0.25, 1], [1, 0], [0], [1], 1)
+    for k in (1, 2, 3, MOST_OPEN):
+        assert count_utility_vectors(refine([step] * k)) == 2**k
+    many = MOST_OPEN + 2
+    assert count_utility_vectors(refine([step] * many)) == 2**many + 2
+
+
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        ([], "at least one"),
+        ([1.0], "piecewise constant"),
+        ([ct.PiecewiseFunction.constant(0, 1, 0), ct.PiecewiseFunction.constant(0, 2, 0)], "same"),
+    ],
+)
+def test_what_cannot_be_refined_is_refused(functions, message):
+    with pytest.raises(ct.InputError, match=message):
+        refine(functions)
+
+
+def test_weights_must_be_counts():
+    refinement = refine([ct.PiecewiseFunction.constant(0, 1, 0)] * 2)
+    for weights in ([[0, 0]], [[2, 1]], [[-1, 2]]):
+        with pytest.raises(ct.ParameterError, match="counts"):
+            refinement.optima(np.array(weights))
