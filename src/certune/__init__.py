@@ -18,16 +18,19 @@ __all__ = [
     "CertificateError",
     "CertuneError",
     "ClusteringInstance",
+    "Dispersion",
     "Evaluation",
     "InputError",
     "Linkage",
     "LinkageClustering",
     "LogReal",
+    "OnlineTuner",
     "ParameterError",
     "ParameterSpace",
     "PiecewiseFunction",
     "Progress",
     "Real",
+    "Regret",
     "Segment",
     "Simplex",
     "Status",
@@ -36,14 +39,16 @@ __all__ = [
     "VerificationReport",
     "__version__",
     "datasets",
+    "dispersion",
     "mean",
+    "online",
     "testing",
     "tune",
     "verify",
 ]
 
 if TYPE_CHECKING:
-    from certune import datasets, testing
+    from certune import datasets, online, testing
     from certune.dual import PiecewiseFunction, mean
     from certune.errors import (
         CertificateError,
@@ -54,6 +59,7 @@ if TYPE_CHECKING:
     )
     from certune.estimators import LinkageClustering
     from certune.families.linkage import ClusteringInstance, Linkage
+    from certune.online import Dispersion, OnlineTuner, Regret, dispersion
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
     from certune.tuning import (
         Certificate,
@@ -69,7 +75,7 @@ if TYPE_CHECKING:
     __version__: str
 else:
     # Hidden from type checkers: with a module __getattr__ they would accept any misspelt name.
-    _SUBMODULES = ("datasets", "testing")
+    _SUBMODULES = ("datasets", "online", "testing")
     _NAMES_BY_MODULE = {
         "certune.dual": ("PiecewiseFunction", "mean"),
         "certune.errors": (
@@ -81,6 +87,7 @@ else:
         ),
         "certune.estimators": ("LinkageClustering",),
         "certune.families.linkage": ("ClusteringInstance", "Linkage"),
+        "certune.online": ("Dispersion", "OnlineTuner", "Regret", "dispersion"),
         "certune.space": ("LogReal", "ParameterSpace", "Real", "Segment", "Simplex"),
         "certune.tuning": (
             "Certificate",
