@@ -9,10 +9,11 @@ D(T, width) = O~(width T + sqrt(T)).  D is computed exactly here, and compared w
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,10 @@ import numpy.typing as npt
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.online.discontinuities import Discontinuities, Window
+from certune.report.online import dispersion_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -59,7 +64,8 @@ class Dispersion:
     lines : tuple of int
         The line on which each of these windows lies.
     exponent : float
-        Fitted slope of log D(T, c / sqrt(T)) against log T; NaN if there are too few functions.
+        Fitted slope of log D(T, c / sqrt(T)) against log T, c the range of nine tenths of the
+        discontinuities over their number a function; NaN if there are too few functions.
     rate, root : float
         Non-negative least squares fit D(T, width) = rate * width * T + root * sqrt(T).
     verdict : Verdict
@@ -113,6 +119,24 @@ class Dispersion:
         bounds = [[form(int(size), float(width)) for width in self.widths] for size in self.sizes]
         return np.asarray(self.at_most / np.array(bounds))
 
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the curve and its fitted form.
+
+        Parameters
+        ----------
+        path : path, optional
+            Also write the figure to this file; the suffix decides on the format.
+        """
+        spread, roots = np.outer(self.sizes, self.widths), np.sqrt(self.sizes)[:, None]
+        return dispersion_figure(
+            self.sizes,
+            self.widths,
+            self.at_most,
+            self.rate * spread + self.root * roots,
+            title=f"{self.verdict.name}: D(T, c/√T) grows like T^{self.exponent:.2f}",
+            path=path,
+        )
+
     def __str__(self) -> str:
         return f"{self.verdict.name}: {self.verdict.value}; {self.reason}"
 
@@ -164,7 +188,7 @@ def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dis
     at_least = np.array([[max(w.at_least for w in row) for row in rows] for rows in windows])
     at_most = np.array([[max(w.at_most for w in row) for row in rows] for rows in windows])
     worst = [int(np.argmax([window.at_most for window in row])) for row in windows[-1]]
-    exponent = _exponent(collected, sizes, high - low)
+    exponent = _exponent(collected, sizes)
     rate, root = _fit(sizes, chosen, at_most)
     return Dispersion(
         sizes=sizes,
@@ -227,20 +251,31 @@ def _sizes(n_functions: int) -> IntArray:
     return np.unique(np.geomspace(smallest, n_functions, n_sizes).round().astype(np.int64))
 
 
-def _exponent(collected: list[Discontinuities], sizes: IntArray, length: float) -> float:
-    """Fit the growth of D(T, c / sqrt(T)), c the mean distance of a function's discontinuities."""
+def _exponent(collected: list[Discontinuities], sizes: IntArray) -> float:
+    """Fit the growth of D(T, c / sqrt(T)), the largest over lines."""
     if sizes[-1] < FEWEST_FUNCTIONS:
         return math.nan
-    n_each = max(max(line.low.size for line in collected) / collected[0].n_functions, 1.0)
     counts = [
         max(
-            line.prefix(size).worst_window(length / (n_each * math.sqrt(size))).at_most
+            line.prefix(size).worst_window(_unit(line) / math.sqrt(size)).at_most
             for line in collected
         )
         for size in sizes.tolist()
     ]
     slope, _ = np.polyfit(np.log(sizes), np.log(np.maximum(counts, 1)), 1)
     return float(slope)
+
+
+def _unit(line: Discontinuities) -> float:
+    """Return c: the range of nine tenths of the discontinuities, over their number a function.
+
+    With it a window of width c / sqrt(T) holds about sqrt(T) of evenly spread discontinuities,
+    whatever the scale of the parameter is.
+    """
+    if line.low.size == 0:
+        return 0.0
+    first, last = np.quantile(0.5 * (line.low + line.high), (0.05, 0.95))
+    return float(last - first) / max(line.low.size / line.n_functions, 1.0)
 
 
 def _fit(sizes: IntArray, widths: FloatArray, counts: IntArray) -> tuple[float, float]:

@@ -58,7 +58,7 @@ class Journal:
         Raises
         ------
         InputError
-            If a record before the last one is damaged.
+            If a record before the last one is damaged, or the first.
         """
         self._file.seek(0)
         end = 0
@@ -71,6 +71,11 @@ class Journal:
                         "cut it there to continue from the rounds before"
                     )
                 record = _decoded(line)
+                if record is None and end == 0:
+                    raise InputError(
+                        f"{self.path} is not a state file, or damaged at byte 0; choose another "
+                        "file, or delete this one"
+                    )
                 if record is None:
                     torn = True
                 else:

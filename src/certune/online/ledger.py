@@ -25,6 +25,8 @@ FloatArray = npt.NDArray[np.float64]
 Bounds = tuple[Fraction, Fraction]
 
 CURVE_GROWTH = 1.2
+# Points at which the density is kept for its picture.
+N_SHOWN = 240
 # Windows of the share 2^-j of all positions, among which the bound of the regret picks the best.
 SHARES = 0.5 ** np.arange(31)
 
@@ -36,6 +38,7 @@ class _Checkpoint:
     earned: Bounds
     expected: float | None
     learning: tuple[float, ...] | None
+    densities: tuple[FloatArray, ...]
 
 
 class Ledger:
@@ -91,6 +94,7 @@ class Ledger:
             self._earned,
             self._expected,
             known if len(known) == len(learning) else None,
+            tuple(learner.density(i, shown_positions(line)) for i, line in enumerate(self._lines)),
         )
 
     def totals(self) -> list[PiecewiseFunction]:
@@ -107,16 +111,26 @@ class Ledger:
             collected.append(Discontinuities(ends[:, 0], ends[:, 1], owners, certain, len(gaps)))
         return collected
 
+    def densities(self, learner: Learner, line: int) -> tuple[list[int], FloatArray]:
+        """Return the rounds that were kept, and now, with the density along a line after each."""
+        points = self._points(learner)
+        return [point.n_rounds for point in points], np.array(
+            [point.densities[line] for point in points]
+        )
+
     def regret(self, learner: Learner) -> Regret:
         """Return the regret now."""
         return self._regrets([self._checkpoint(learner)])[0]
 
     def curve(self, learner: Learner) -> list[Regret]:
         """Return the regret at the rounds that were kept, and now."""
+        return self._regrets(self._points(learner))
+
+    def _points(self, learner: Learner) -> list[_Checkpoint]:
         points = list(self._curve)
         if not points or points[-1].n_rounds != self.n_rounds:
             points.append(self._checkpoint(learner))
-        return self._regrets(points)
+        return points
 
     def _regrets(self, points: Sequence[_Checkpoint]) -> list[Regret]:
         lines = self.discontinuities()
@@ -144,3 +158,8 @@ class Ledger:
             changing = max(part.worst_window(share * length).at_most for part in parts)
             bounds.append(cost + self._span * changing)
         return min(bounds)
+
+
+def shown_positions(line: Line) -> FloatArray:
+    """Return the positions of a line at which its density is kept: middles of equal cells."""
+    return line.low + line.length * (np.arange(N_SHOWN) + 0.5) / N_SHOWN

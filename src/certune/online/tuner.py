@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +18,18 @@ from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family
 from certune.online.journal import Journal
-from certune.online.ledger import Ledger
+from certune.online.ledger import Ledger, shown_positions
 from certune.online.lines import lines_of
 from certune.online.options import Options
 from certune.online.randomness import RoundRandomness
 from certune.online.regret import Regret
 from certune.online.rounds import Round
 from certune.online.steps import coarsened
+from certune.report.online import density_figure, regret_figure
 from certune.space import Segment
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FloatArray = npt.NDArray[np.float64]
 Surrogate = Callable[[Any, FloatArray], npt.ArrayLike]
@@ -287,6 +291,52 @@ class OnlineTuner:
         """Return the exact total utility of every fixed parameter, along every line."""
         self._need_a_round()
         return self._ledger.totals()
+
+    def plot_regret(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the average regret through time with the curve of ``thm:dispersion-no-regret``.
+
+        Parameters
+        ----------
+        path : path, optional
+            Also write the figure to this file; the suffix decides on the format.
+        """
+        curve = self.regret_curve()
+        expected = [regret.expected for regret in curve if regret.expected is not None]
+        bounds = [regret.bound for regret in curve if regret.bound is not None]
+        return regret_figure(
+            [regret.n_rounds for regret in curve],
+            [regret.value for regret in curve],
+            expected if len(expected) == len(curve) else None,
+            bounds if len(bounds) == len(curve) else None,
+            title=f"Regret of {self.options.learner}, {self.n_rounds} rounds",
+            path=path,
+        )
+
+    def plot_density(self, path: str | os.PathLike[str] | None = None, line: int = 0) -> Figure:
+        """Draw how the density along a line has changed through time.
+
+        Parameters
+        ----------
+        path : path, optional
+            Also write the figure to this file; the suffix decides on the format.
+        line : int, default=0
+            Which line.
+        """
+        self._need_a_round()
+        drawn = self.lines[line]
+        rounds, densities = self._ledger.densities(self.learner, line)
+        positions = [drawn.coordinate(position) for position in shown_positions(drawn).tolist()]
+        length = sum(item.length for item in self.lines)
+        return density_figure(
+            rounds,
+            np.array(positions),
+            densities * length,
+            drawn.segment.name,
+            logarithmic=drawn.logarithmic,
+            best=self.landscapes()[line].widest_plateau(0),
+            title=f"Density of {drawn.segment.name}, {self.n_rounds} rounds",
+            path=path,
+        )
 
     def _need_a_round(self) -> None:
         if self.n_rounds == 0:
