@@ -182,10 +182,10 @@ def test_deviation_shrinks_as_the_theorem_says():
 def linkage_form(n_points, density, largest, smallest_exponent, n_changes):
     """f(T, w) = T * (12 C(m,4) + 6 C(m,3)) * 2 kappa R w / (e alpha_min^2) + deviation.
 
-    A window of width w meets the root of one boundary function with a probability of at most
-    kappa * |d1'| * w, with |d1'| <= 2 R / (e alpha_min^2) on [0, R] once distances are scaled so
-    that the derivative of x ln x is bounded by 1/e; 12 C(m,4) + 6 C(m,3) boundary functions of m
-    distances, see docs/theory/dispersion.md.
+    With d the largest of the four distances of a boundary function, the root as a function of d has
+    |d'| <= 2 R / (e alpha_min^2), so that a window of width w contains it with a probability of at
+    most kappa * 2 R w / (e alpha_min^2); 12 C(m,4) + 6 C(m,3) boundary functions of m distances
+    with their largest named. Derived in docs/theory/dispersion.md.
     """
     m = math.comb(n_points, 2)
     events = 12 * math.comb(m, 4) + 6 * math.comb(m, 3)

@@ -180,6 +180,22 @@ def cell_masses(nodes, links, shape, rate, edges):
 
 
 @njit(cache=True, nogil=True)
+def take_in(nodes, links, shape, rate, edges, lower, upper):
+    """Integrate the bounds of a step function against the weights, then add its middle.
+
+    Returns the two integrals, divided by the mass of all. O(k log n).
+    """
+    low, high = 0.0, 0.0
+    masses = cell_masses(nodes, links, shape, rate, edges)
+    for i in range(masses.size):
+        low += masses[i] * lower[i]
+        high += masses[i] * upper[i]
+    total = nodes[shape[0], MASS]
+    add_steps(nodes, links, shape, rate, edges, 0.5 * (lower + upper))
+    return low / total, high / total
+
+
+@njit(cache=True, nogil=True)
 def draw(nodes, links, shape, rate, which, where):
     """Return the point of the piece at quantile `which`, at the share `where` of its width.
 

@@ -255,10 +255,11 @@ def _exponent(collected: list[Discontinuities], sizes: IntArray) -> float:
     """Fit the growth of D(T, c / sqrt(T)), the largest over lines."""
     if sizes[-1] < FEWEST_FUNCTIONS:
         return math.nan
+    units = [_unit(line) for line in collected]
     counts = [
         max(
-            line.prefix(size).worst_window(_unit(line) / math.sqrt(size)).at_most
-            for line in collected
+            line.prefix(size).worst_window(unit / math.sqrt(size)).at_most
+            for line, unit in zip(collected, units, strict=True)
         )
         for size in sizes.tolist()
     ]

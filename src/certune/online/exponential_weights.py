@@ -47,14 +47,6 @@ class _WeightsLearner(Learner):
         share = float(self._weights.shares[line])
         return share * heights[np.searchsorted(starts, positions, side="right") - 1]
 
-    def _expected(self, observed: Observed) -> tuple[float, float]:
-        lower = upper = 0.0
-        for number, steps in enumerate(observed.steps):
-            chances = self._weights.probabilities(number, steps.edges)
-            lower += float(chances @ steps.lower)
-            upper += float(chances @ steps.upper)
-        return lower, upper
-
 
 class ExponentialWeights(_WeightsLearner):
     """Exponential weights on all utility functions so far.
@@ -80,9 +72,7 @@ class ExponentialWeights(_WeightsLearner):
 
     def learn(self, observed: Observed) -> tuple[float, float]:
         """Add the utility functions of a round."""
-        expected = self._expected(observed)
-        for line, steps in zip(self._weights.lines, observed.steps, strict=True):
-            line.add(steps.edges, steps.middle)
+        expected = self._weights.take_in(observed.steps)
         self._sum_of_rates += self._weights.rate
         self.n_rounds += 1
         upcoming = self.n_rounds + 1
@@ -141,6 +131,14 @@ class SemiBandit(_WeightsLearner):
         if rate * math.sqrt(GROWTH) < self._weights.rate:
             self._weights.rate = rate
         return expected
+
+    def _expected(self, observed: Observed) -> tuple[float, float]:
+        lower = upper = 0.0
+        for number, steps in enumerate(observed.steps):
+            chances = self._weights.probabilities(number, steps.edges)
+            lower += float(chances @ steps.lower)
+            upper += float(chances @ steps.upper)
+        return lower, upper
 
     def learning_bound(self, share: float) -> float:
         """Return ln(1/share) / rate + H^2/2 * sum of rate times number of pieces."""

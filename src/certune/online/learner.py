@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,9 @@ class Learner(ABC):
         Where it can play.
     """
 
+    asks: ClassVar[bool] = False
+    """Whether the learner asks for utilities at points, see `questions`."""
+
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = tuple(lines)
         self.n_rounds = 0
@@ -86,7 +90,7 @@ class Learner(ABC):
     def questions(self, rng: np.random.Generator) -> FloatArray:
         """Return positions of the first line at which the utility of the round is asked for.
 
-        Learners that look at the whole functions ask for none.
+        Learners that look at the whole functions ask for none, and their `asks` is False.
         """
         return np.empty(0)
 

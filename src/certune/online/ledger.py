@@ -58,19 +58,20 @@ class Ledger:
         self._sums = [Hindsight() for _ in lines]
         self._gaps: list[list[FloatArray]] = [[] for _ in lines]
         self._changes: list[list[npt.NDArray[np.bool_]]] = [[] for _ in lines]
-        self._earned = (Fraction(0), Fraction(0))
+        self._earned_low = self._earned_excess = Fraction(0)
         self._expected: float | None = 0.0
         self._curve: list[_Checkpoint] = []
         self._next_checkpoint = 1
         self.n_rounds = 0
 
-    def enter(self, finished: Round, expected: Bounds | tuple[float, float] | None) -> None:
+    def enter(self, finished: Round, expected: tuple[float, float] | None) -> None:
         """Enter a finished round and the bounds of its expected utility."""
         low, high = finished.utility_bounds
-        self._earned = (self._earned[0] + low, self._earned[1] + high)
+        self._earned_low += low
+        self._earned_excess += high - low if high != low else 0
         if self._expected is not None:
             self._expected = (
-                None if expected is None else self._expected + 0.5 * float(sum(expected))
+                None if expected is None else self._expected + 0.5 * (expected[0] + expected[1])
             )
         for number, dual in enumerate(finished.duals):
             self._sums[number].add(dual)
@@ -91,7 +92,7 @@ class Ledger:
         return _Checkpoint(
             self.n_rounds,
             (max(low for low, _ in best), max(high for _, high in best)),
-            self._earned,
+            (self._earned_low, self._earned_low + self._earned_excess),
             self._expected,
             known if len(known) == len(learning) else None,
             tuple(learner.density(i, shown_positions(line)) for i, line in enumerate(self._lines)),

@@ -41,6 +41,8 @@ class RandomGrid(Learner):
     A round takes about T^(1/4) + 2 evaluations of the surrogate and O(T^(3/4)) operations.
     """
 
+    asks = True
+
     def __init__(self, lines: Sequence[Line], schedule: Schedule) -> None:
         super().__init__(lines)
         if len(self.lines) != 1:

@@ -52,7 +52,7 @@ class Round:
     def utility(self) -> float:
         """What was earned; the middle of the bounds where it could not be decided."""
         lower, upper = self.utility_bounds
-        return float((lower + upper) / 2)
+        return float(lower if lower == upper else (lower + upper) / 2)
 
     def observed(self, lines: tuple[Line, ...]) -> Observed:
         """Return the round as a learner sees it."""

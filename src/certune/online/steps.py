@@ -33,12 +33,14 @@ class Steps(NamedTuple):
 
 def steps_on(line: Line, dual: PiecewiseFunction) -> Steps:
     """Return a function on the scale of a line. O(m) for m pieces."""
-    ends = line.positions(dual.breakpoints.ravel())
-    lower, upper = np.empty((2, ends.size + 1))
+    n_gaps = dual.n_pieces - 1
+    ends, lower, upper = np.empty(2 * n_gaps), np.empty(2 * n_gaps + 1), np.empty(2 * n_gaps + 1)
+    ends[::2], ends[1::2] = dual.stops[:-1], dual.starts[1:]
     lower[::2] = upper[::2] = dual.values
-    lower[1::2] = dual.gap_lower / dual.denominator
-    upper[1::2] = dual.gap_upper / dual.denominator
-    return Steps(ends, lower, upper)
+    if n_gaps:
+        lower[1::2] = dual.gap_lower / dual.denominator
+        upper[1::2] = dual.gap_upper / dual.denominator
+    return Steps(line.positions(ends), lower, upper)
 
 
 def coarsened(dual: PiecewiseFunction, resolution: float) -> PiecewiseFunction:

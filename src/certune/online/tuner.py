@@ -258,10 +258,10 @@ class OnlineTuner:
         return bounds
 
     def _answers(self, instance: Any) -> tuple[FloatArray, FloatArray]:
+        if not self.learner.asks:
+            return np.empty(0), np.empty(0)
         rng = self._randomness.generator(self.n_rounds + 1, RoundRandomness.QUESTIONS)
         points = self.learner.questions(rng)
-        if points.size == 0:
-            return points, np.empty(0)
         if instance is None:
             raise InputError(f"the learner {self.options.learner!r} needs the instance itself")
         coordinates = [self.lines[0].coordinate(position) for position in points.tolist()]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.kernels import weights as kernel
+from certune.online.steps import Steps
 
 FloatArray = npt.NDArray[np.float64]
 FIRST_CAPACITY = 64
@@ -65,12 +66,21 @@ class LineWeights:
 
     def add(self, edges: FloatArray, values: FloatArray) -> None:
         """Add a step function: ``values[i]`` between edges i - 1 and i. O(k log n)."""
-        needed = self.n_pieces + edges.size
-        if needed > len(self._nodes):
-            extra = max(needed, 2 * len(self._nodes)) - len(self._nodes)
+        self._make_room(edges.size)
+        kernel.add_steps(self._nodes, self._links, self._shape, self._rate, edges, values)
+
+    def take_in(self, steps: Steps) -> tuple[float, float]:
+        """Return bounds of the mean of a step function, then add its middle. O(k log n)."""
+        self._make_room(steps.edges.size)
+        lower, upper = kernel.take_in(self._nodes, self._links, self._shape, self._rate, *steps)
+        return lower, upper
+
+    def _make_room(self, n_edges: int) -> None:
+        missing = self.n_pieces + n_edges - len(self._nodes)
+        if missing > 0:
+            extra = max(missing, len(self._nodes))
             self._nodes = np.concatenate((self._nodes, np.zeros((extra, kernel.COLUMNS))))
             self._links = np.concatenate((self._links, np.full((extra, 2), -1, dtype=np.int32)))
-        kernel.add_steps(self._nodes, self._links, self._shape, self._rate, edges, values)
 
     def masses(self, edges: FloatArray) -> FloatArray:
         """Integrate exp(rate * (f - top)) over the cells between edges. O(k log n)."""
@@ -125,12 +135,21 @@ class Weights:
     @property
     def shares(self) -> FloatArray:
         """Probability of each interval."""
-        scaled = self._scales() * [line.mass for line in self.lines]
+        if len(self.lines) == 1:
+            return np.ones(1)
+        tops = np.array([line.top for line in self.lines])
+        masses = np.array([line.mass for line in self.lines])
+        scaled = masses * np.exp(self.rate * (tops - tops.max()))
         return np.asarray(scaled / scaled.sum())
 
-    def _scales(self) -> FloatArray:
-        tops = np.array([line.top for line in self.lines])
-        return np.asarray(np.exp(self.rate * (tops - tops.max())))
+    def take_in(self, functions: Sequence[Steps]) -> tuple[float, float]:
+        """Return bounds of the mean of step functions, one for each interval, then add them."""
+        lower = upper = 0.0
+        for share, line, steps in zip(self.shares.tolist(), self.lines, functions, strict=True):
+            low, high = line.take_in(steps)
+            lower += share * low
+            upper += share * high
+        return lower, upper
 
     def draw(self, rng: np.random.Generator) -> tuple[int, float]:
         """Return a random interval and a random point of it."""
