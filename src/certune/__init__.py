@@ -18,6 +18,7 @@ __all__ = [
     "CertificateError",
     "CertuneError",
     "ClusteringInstance",
+    "Dispersion",
     "Evaluation",
     "GJStructure",
     "GreedyKnapsack",
@@ -34,6 +35,7 @@ __all__ = [
     "LogReal",
     "NeighborInstance",
     "NeighborVoting",
+    "OnlineTuner",
     "ParameterError",
     "ParameterSpace",
     "PdimBound",
@@ -42,6 +44,7 @@ __all__ = [
     "ProgramFamily",
     "Progress",
     "Real",
+    "Regret",
     "SampleSize",
     "Segment",
     "Simplex",
@@ -51,8 +54,10 @@ __all__ = [
     "VerificationReport",
     "__version__",
     "datasets",
+    "dispersion",
     "guarantees",
     "mean",
+    "online",
     "pdim_bound",
     "pfaffian",
     "sample_size",
@@ -62,7 +67,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from certune import datasets, guarantees, pfaffian, testing
+    from certune import datasets, guarantees, online, pfaffian, testing
     from certune.dual import PiecewiseFunction, mean
     from certune.errors import (
         CertificateError,
@@ -82,6 +87,7 @@ if TYPE_CHECKING:
         ProgramFamily,
     )
     from certune.guarantees import Guarantee
+    from certune.online import Dispersion, OnlineTuner, Regret, dispersion
     from certune.pfaffian.bounds import PdimBound, SampleSize, pdim_bound, sample_size
     from certune.pfaffian.structure import GJStructure, HomogeneousStructure, PiecewiseStructure
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
@@ -100,7 +106,7 @@ if TYPE_CHECKING:
     __version__: str
 else:
     # Hidden from type checkers: with a module __getattr__ they would accept any misspelt name.
-    _SUBMODULES = ("datasets", "guarantees", "pfaffian", "testing")
+    _SUBMODULES = ("datasets", "guarantees", "online", "pfaffian", "testing")
     _NAMES_BY_MODULE = {
         "certune.dual": (
             "PiecewiseFunction",
@@ -133,6 +139,12 @@ else:
             "ProgramFamily",
         ),
         "certune.guarantees": ("Guarantee",),
+        "certune.online": (
+            "Dispersion",
+            "OnlineTuner",
+            "Regret",
+            "dispersion",
+        ),
         "certune.pfaffian.bounds": (
             "PdimBound",
             "SampleSize",

@@ -55,6 +55,9 @@ def test_layers_hold():
         ("report/__init__.py", "import certune.estimators", "certune.report -> certune.estimators"),
         ("estimators/__init__.py", "import certune.tuning", "certune.estimators -> certune.tuning"),
         ("guarantees/__init__.py", "import certune.tuning", "certune.guarantees -> certune.tuning"),
+        ("online/__init__.py", "import certune.tuning", "certune.online -> certune.tuning"),
+        ("tuning/__init__.py", "import certune.online", "certune.tuning -> certune.online"),
+        ("online/__init__.py", "import certune.datasets", "certune.online -> certune.datasets"),
         ("datasets.py", "import certune.testing", "certune.datasets -> certune.testing"),
     ],
 )

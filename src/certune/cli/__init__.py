@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from certune.cli.bound import bound
+from certune.cli.online import online
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,5 +19,6 @@ def main() -> None:
 
 
 main.add_command(bound)
+main.add_command(online)
 
 __all__ = ["main"]

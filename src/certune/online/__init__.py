@@ -1,0 +1,16 @@
+"""Learning while instances arrive one after the other, and when that is possible.
+
+`OnlineTuner` chooses a parameter before each instance so that its regret against the best fixed
+parameter vanishes (``sec:online-learning``); `dispersion` measures the property of a sequence of
+utility functions that makes this possible.
+"""
+
+from __future__ import annotations
+
+from certune.online.dispersion import Dispersion, dispersion
+from certune.online.lines import cover
+from certune.online.regret import Regret
+from certune.online.rounds import Round
+from certune.online.tuner import OnlineTuner
+
+__all__ = ["Dispersion", "OnlineTuner", "Regret", "Round", "cover", "dispersion"]

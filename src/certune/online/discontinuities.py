@@ -1,0 +1,115 @@
+"""Where functions change, and how many of them within one window, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.dual import PiecewiseFunction
+from certune.kernels.windows import fullest_window
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Window:
+    """An interval of parameters and the number of functions that change in it.
+
+    Attributes
+    ----------
+    low, high : float
+        The interval.
+    at_least, at_most : int
+        Bounds of the largest number of functions with a discontinuity in any interval of this
+        width; this one attains the upper bound. They differ only if a discontinuity is enclosed
+        so loosely that the answer depends on its place.
+    """
+
+    low: float
+    high: float
+    at_least: int
+    at_most: int
+
+
+@dataclass(frozen=True)
+class Discontinuities:
+    """Enclosures of the discontinuities of a sequence of functions along one line.
+
+    Attributes
+    ----------
+    low, high : float array
+        Ends of the enclosures.
+    owners : int array
+        Number of the function that each belongs to.
+    certain : bool array
+        Whether there is a discontinuity for certain: the function differs on both sides.
+    n_functions : int
+        Length of the sequence.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    owners: IntArray
+    certain: npt.NDArray[np.bool_]
+    n_functions: int
+
+    @classmethod
+    def of(cls, duals: Sequence[PiecewiseFunction]) -> Discontinuities:
+        """Collect the discontinuities of functions. O(B) for B of them."""
+        gaps = [dual.breakpoints for dual in duals]
+        ends = np.concatenate([np.empty((0, 2)), *gaps])
+        counts = [len(gap) for gap in gaps]
+        changes = [dual.numerators[1:] != dual.numerators[:-1] for dual in duals]
+        return cls(
+            ends[:, 0],
+            ends[:, 1],
+            np.repeat(np.arange(len(gaps), dtype=np.int64), counts),
+            np.concatenate([np.empty(0, dtype=bool), *changes]),
+            len(gaps),
+        )
+
+    def prefix(self, n_functions: int) -> Discontinuities:
+        """Return those of the first functions alone. O(B)."""
+        kept = self.owners < n_functions
+        return Discontinuities(
+            self.low[kept], self.high[kept], self.owners[kept], self.certain[kept], n_functions
+        )
+
+    @cached_property
+    def _by_low(self) -> IntArray:
+        return np.argsort(self.low, kind="stable")
+
+    @cached_property
+    def _by_high(self) -> IntArray:
+        return np.argsort(self.high, kind="stable")
+
+    def worst_window(self, width: float) -> Window:
+        """Return a window of a width in which the most functions change. O(B) after one sort.
+
+        Parameters
+        ----------
+        width : float
+            Not negative; windows are closed intervals of this width.
+        """
+        everything = np.ones(self.low.size, dtype=bool)
+        at_most, place = self._fullest(everything, width, certain=False)
+        fits = self.certain & (self.high - self.low < width)
+        at_least, start = self._fullest(fits, width, certain=True)
+        if at_least == at_most and at_least > 0:
+            place = start
+        return Window(place, place + width, at_least, at_most)
+
+    def _fullest(
+        self, chosen: npt.NDArray[np.bool_], width: float, certain: bool
+    ) -> tuple[int, float]:
+        by_low, by_high = self._by_low[chosen[self._by_low]], self._by_high[chosen[self._by_high]]
+        lows = (self.low[by_low], self.owners[by_low])
+        highs = (self.high[by_high], self.owners[by_high])
+        entries, exits = (highs, lows) if certain else (lows, highs)
+        count, place = fullest_window(*entries, *exits, self.n_functions, float(width), certain)
+        return int(count), float(place)

@@ -1,0 +1,296 @@
+"""Is a sequence of utility functions dispersed?
+
+Regret can only vanish if discontinuities do not pile up (``def:f-point-dispersed``).  For piecewise
+constant functions of one parameter the definition asks for D(T, width), the largest number of the
+first T functions that change within one window; the theorems of the paper promise
+D(T, width) = O~(width T + sqrt(T)).  D is computed exactly here, and compared with that form.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.dual import PiecewiseFunction
+from certune.errors import InputError, ParameterError
+from certune.online.discontinuities import Discontinuities, Window
+from certune.report.online import dispersion_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+# Under dispersion D(T, c / sqrt(T)) grows like sqrt(T) up to logarithms, without it like T. The
+# fitted exponent says so if it is on one side of the middle, with room for logarithms.
+DISPERSED_BELOW, CONCENTRATED_ABOVE = 0.7, 0.85
+FEWEST_FUNCTIONS = 30
+N_WIDTHS = 13
+NARROWEST_SHARE = 2.0**-24
+
+
+class Verdict(Enum):
+    """What the dispersion curve says; each value is the message for it."""
+
+    DISPERSED = "the discontinuities spread out as no-regret learning needs"
+    CONCENTRATED = "the discontinuities pile up: no learner can promise vanishing regret"
+    UNCLEAR = "the curve lies between both forms: more functions are needed"
+    TOO_FEW = f"fewer than {FEWEST_FUNCTIONS} functions say nothing about growth"
+
+
+@dataclass(frozen=True)
+class Dispersion:
+    """The dispersion curve of a sequence of functions.
+
+    Attributes
+    ----------
+    sizes : int array
+        Numbers T of functions, the first T of the sequence each; the last is the whole sequence.
+    widths : float array
+        Widths of the windows, increasing.
+    at_least, at_most : int array (sizes, widths)
+        Exact bounds of D(T, width), equal wherever discontinuities are enclosed tightly enough.
+        Along several lines: the largest over the lines.
+    windows : tuple of Window
+        A worst window of every width, for the whole sequence.
+    lines : tuple of int
+        The line on which each of these windows lies.
+    exponent : float
+        Fitted slope of log D(T, c / sqrt(T)) against log T, c the range of nine tenths of the
+        discontinuities over their number a function; NaN if there are too few functions.
+    rate, root : float
+        Non-negative least squares fit D(T, width) = rate * width * T + root * sqrt(T).
+    verdict : Verdict
+        What follows.
+    """
+
+    sizes: IntArray
+    widths: FloatArray
+    at_least: IntArray
+    at_most: IntArray
+    windows: tuple[Window, ...]
+    lines: tuple[int, ...]
+    exponent: float
+    rate: float
+    root: float
+    verdict: Verdict
+
+    @property
+    def n_functions(self) -> int:
+        """Length of the sequence."""
+        return int(self.sizes[-1])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether D is known exactly for all sizes and widths."""
+        return bool((self.at_least == self.at_most).all())
+
+    @property
+    def reason(self) -> str:
+        """Why the verdict is what it is, in words."""
+        worst = self.windows[0]
+        narrow = (
+            f"{worst.at_most} of {self.n_functions} functions change in the worst window of width "
+            f"{worst.high - worst.low:.2g}, which starts at {worst.low:.6g}"
+            if worst.at_most
+            else f"none of the {self.n_functions} functions changes"
+        )
+        if self.verdict is Verdict.TOO_FEW:
+            return narrow
+        return f"D(T, c/sqrt(T)) grows like T^{self.exponent:.2f}; {narrow}"
+
+    def compare(self, form: Callable[[int, float], float]) -> FloatArray:
+        """Return D(T, width) divided by a proved form f(T, width), for all sizes and widths.
+
+        Parameters
+        ----------
+        form : callable
+            A dispersion function, for example the one of ``thm:linkage-dispersion`` with its
+            constants. D stays under it where the quotient is at most 1.
+        """
+        bounds = [[form(int(size), float(width)) for width in self.widths] for size in self.sizes]
+        return np.asarray(self.at_most / np.array(bounds))
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the curve and its fitted form.
+
+        Parameters
+        ----------
+        path : path, optional
+            Also write the figure to this file; the suffix decides on the format.
+        """
+        spread, roots = np.outer(self.sizes, self.widths), np.sqrt(self.sizes)[:, None]
+        return dispersion_figure(
+            self.sizes,
+            self.widths,
+            self.at_most,
+            self.rate * spread + self.root * roots,
+            title=f"{self.verdict.name}: D(T, c/√T) grows like T^{self.exponent:.2f}",
+            path=path,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.verdict.name}: {self.verdict.value}; {self.reason}"
+
+
+def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dispersion:
+    """Measure how the discontinuities of a sequence of functions spread out.
+
+    Parameters
+    ----------
+    duals : sequence of PiecewiseFunction, or sequence of such sequences
+        The utility functions in the order of their instances; for several parameters one sequence
+        for each axis-aligned segment that is looked at, all of the same length. The curve is then
+        the largest over these segments.
+    widths : array-like of float, optional
+        Widths of the windows, by default 13 from 2^-24 of the domain to all of it.
+
+    Returns
+    -------
+    Dispersion
+        The exact curve D(T, width), its growth and a verdict.
+
+    Raises
+    ------
+    InputError
+        If there is no function, or sequences have different lengths.
+
+    Notes
+    -----
+    O(B log B) for B discontinuities, and O(B) for each width and size.
+
+    Examples
+    --------
+    >>> steps = [
+    ...     PiecewiseFunction.from_values([0, x], [x - 1e-12, 1], [0, 1], [0], [1])
+    ...     for x in (0.25, 0.5, 0.5, 0.875)
+    ... ]
+    >>> dispersion(steps, widths=[0.1, 0.3]).at_most[-1]
+    array([2, 3])
+    """
+    listed = _lines(duals)
+    collected = [Discontinuities.of(line) for line in listed]
+    low, high = _domain(listed)
+    sizes = _sizes(collected[0].n_functions)
+    chosen = _checked_widths(widths, high - low)
+    windows = [
+        [[part.worst_window(width) for part in parts] for width in chosen.tolist()]
+        for parts in ([line.prefix(size) for line in collected] for size in sizes.tolist())
+    ]
+    at_least = np.array([[max(w.at_least for w in row) for row in rows] for rows in windows])
+    at_most = np.array([[max(w.at_most for w in row) for row in rows] for rows in windows])
+    worst = [int(np.argmax([window.at_most for window in row])) for row in windows[-1]]
+    exponent = _exponent(collected, sizes)
+    rate, root = _fit(sizes, chosen, at_most)
+    return Dispersion(
+        sizes=sizes,
+        widths=chosen,
+        at_least=at_least,
+        at_most=at_most,
+        windows=tuple(row[i] for row, i in zip(windows[-1], worst, strict=True)),
+        lines=tuple(worst),
+        exponent=exponent,
+        rate=rate,
+        root=root,
+        verdict=_verdict(exponent),
+    )
+
+
+def _lines(duals: Sequence[Any]) -> list[list[PiecewiseFunction]]:
+    listed = list(duals)
+    if listed and isinstance(listed[0], PiecewiseFunction):
+        listed = [listed]
+    lines = [list(line) for line in listed]
+    if not lines or not lines[0] or len({len(line) for line in lines}) > 1:
+        raise InputError(
+            "dispersion needs at least one function, and as many along every segment; got "
+            f"{[len(line) for line in lines]!r} functions"
+        )
+    for line in lines:
+        for dual in line:
+            if not isinstance(dual, PiecewiseFunction):
+                raise InputError(f"expected PiecewiseFunction objects, got {dual!r}")
+    return lines
+
+
+def _domain(lines: list[list[PiecewiseFunction]]) -> tuple[float, float]:
+    for line in lines:
+        ends = {(dual.low, dual.high) for dual in line}
+        if len(ends) > 1:
+            raise InputError(
+                f"functions along one segment need one domain, got {sorted(ends)[:2]!r}; use "
+                "restrict to cut them to a common one"
+            )
+    widest = max((line[0] for line in lines), key=lambda dual: dual.high - dual.low)
+    return widest.low, widest.high
+
+
+def _checked_widths(widths: npt.ArrayLike | None, length: float) -> FloatArray:
+    if widths is None:
+        return length * np.geomspace(NARROWEST_SHARE, 1.0, N_WIDTHS)
+    try:
+        chosen = np.unique(np.asarray(widths, dtype=np.float64))
+    except (TypeError, ValueError):
+        chosen = np.empty(0)
+    if chosen.size == 0 or not (np.isfinite(chosen) & (chosen >= 0)).all():
+        raise ParameterError(f"widths must be finite numbers of at least 0, got {widths!r}")
+    return chosen
+
+
+def _sizes(n_functions: int) -> IntArray:
+    smallest = min(10, n_functions)
+    n_sizes = 1 + max(0, math.ceil(4 * math.log2(n_functions / smallest)))
+    return np.unique(np.geomspace(smallest, n_functions, n_sizes).round().astype(np.int64))
+
+
+def _exponent(collected: list[Discontinuities], sizes: IntArray) -> float:
+    """Fit the growth of D(T, c / sqrt(T)), the largest over lines."""
+    if sizes[-1] < FEWEST_FUNCTIONS:
+        return math.nan
+    units = [_unit(line) for line in collected]
+    counts = [
+        max(
+            line.prefix(size).worst_window(unit / math.sqrt(size)).at_most
+            for line, unit in zip(collected, units, strict=True)
+        )
+        for size in sizes.tolist()
+    ]
+    slope, _ = np.polyfit(np.log(sizes), np.log(np.maximum(counts, 1)), 1)
+    return float(slope)
+
+
+def _unit(line: Discontinuities) -> float:
+    """Return c: the range of nine tenths of the discontinuities, over their number a function.
+
+    With it a window of width c / sqrt(T) holds about sqrt(T) of evenly spread discontinuities,
+    whatever the scale of the parameter is.
+    """
+    if line.low.size == 0:
+        return 0.0
+    first, last = np.quantile(0.5 * (line.low + line.high), (0.05, 0.95))
+    return float(last - first) / max(line.low.size / line.n_functions, 1.0)
+
+
+def _fit(sizes: IntArray, widths: FloatArray, counts: IntArray) -> tuple[float, float]:
+    from scipy.optimize import nnls
+
+    spread = np.outer(sizes, widths).ravel()
+    roots = np.repeat(np.sqrt(sizes), widths.size)
+    (rate, root), _ = nnls(np.column_stack((spread, roots)), counts.ravel().astype(np.float64))
+    return float(rate), float(root)
+
+
+def _verdict(exponent: float) -> Verdict:
+    if math.isnan(exponent):
+        return Verdict.TOO_FEW
+    if exponent <= DISPERSED_BELOW:
+        return Verdict.DISPERSED
+    return Verdict.CONCENTRATED if exponent >= CONCENTRATED_ABOVE else Verdict.UNCLEAR

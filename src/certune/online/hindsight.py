@@ -1,0 +1,46 @@
+"""The best fixed parameter in hindsight, exactly: the sum of all utility functions so far."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from certune.dual import PiecewiseFunction, sum_of
+
+
+class Hindsight:
+    """The running sum of functions along one line.
+
+    Functions wait until their sum is asked for, or until they have as many pieces as the sum, so
+    that adding a function costs O(k log n) on average for its k pieces and n pieces in all.
+    """
+
+    def __init__(self) -> None:
+        self._sum: PiecewiseFunction | None = None
+        self._waiting: list[PiecewiseFunction] = []
+        self._n_waiting_pieces = 0
+
+    def add(self, function: PiecewiseFunction) -> None:
+        """Take in one more function over the same domain."""
+        self._waiting.append(function)
+        self._n_waiting_pieces += function.n_pieces
+        n_pieces = 0 if self._sum is None else self._sum.n_pieces
+        if self._n_waiting_pieces > max(n_pieces, 1000):
+            self._settle()
+
+    def _settle(self) -> PiecewiseFunction:
+        settled = [] if self._sum is None else [self._sum]
+        if self._waiting:
+            self._sum = sum_of([*settled, *self._waiting])
+            self._waiting, self._n_waiting_pieces = [], 0
+        assert self._sum is not None
+        return self._sum
+
+    @property
+    def total(self) -> PiecewiseFunction:
+        """The exact sum; there must have been a function. O(n log n)."""
+        return self._settle()
+
+    def best(self) -> tuple[Fraction, Fraction]:
+        """Return bounds of the best total utility; they differ only if a gap might be better."""
+        total = self.total
+        return total.max_exact, max(total.max_exact, total.upper_bound_exact)

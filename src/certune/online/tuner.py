@@ -1,0 +1,361 @@
+"""Choose a parameter before each instance, learn from it afterwards: `OnlineTuner`.
+
+The setting of ``sec:online-learning``: instances arrive one after the other, the parameter is
+chosen before the instance is seen, and its utility for every parameter is known afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.dual import PiecewiseFunction
+from certune.errors import InputError, ParameterError
+from certune.families.base import Family
+from certune.online.journal import Journal
+from certune.online.ledger import Ledger, shown_positions
+from certune.online.lines import lines_of
+from certune.online.options import Options
+from certune.online.randomness import RoundRandomness
+from certune.online.regret import Regret
+from certune.online.rounds import Round
+from certune.online.steps import coarsened
+from certune.report.online import density_figure, regret_figure
+from certune.space import Segment
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FloatArray = npt.NDArray[np.float64]
+Surrogate = Callable[[Any, FloatArray], npt.ArrayLike]
+FORMAT = "certune online 1"
+
+
+class OnlineTuner:
+    """Tune a family while its instances arrive one after the other.
+
+    Parameters
+    ----------
+    family : Family
+        The algorithm.
+    horizon : int, optional
+        Number of rounds, if known.
+    random_state : int, numpy Generator or None
+        Source of randomness. Each round draws from a stream of its own, so that a continued run
+        equals an uninterrupted one.
+    learner : {"exponential-weights", "semi-bandit", "fixed-share", "random-grid"}
+        How to learn. "exponential-weights" uses the whole utility function of each instance;
+        "semi-bandit" only the piece that contains the parameter played; "fixed-share" follows a
+        best parameter that moves; "random-grid" evaluates utilities at random points, for smooth
+        ones (``thm:logistic-dispersion``).
+    schedule : {None, "horizon", "doubling", "anytime"}
+        Step sizes; by default "horizon" if there is one and "anytime" otherwise.
+    shifts : int, optional
+        Expected number of moves of the best parameter, for "fixed-share".
+    along : Segment or list of Segment, optional
+        Where to play; needed for several free parameters, see `certune.online.cover`.
+    surrogate : callable, optional
+        For "random-grid": ``surrogate(instance, values)`` returns the utilities at values of the
+        parameter; by default the family itself is run at each.
+    resolution : float, optional
+        Gaps are widened to multiples of this length of the segment's coordinate, which bounds the
+        memory of an endless stream by the number of multiples. All statements stay true; regret
+        becomes an interval, at most D(T, resolution) utilities wide. By default nothing is widened
+        and regret is exact.
+    state : path, optional
+        File that keeps the state. Each finished round is appended to it; if the file exists, the
+        run continues where it ended.
+
+    Notes
+    -----
+    A round costs O(k log n) for k pieces of a new function and n pieces in all, besides the exact
+    function itself. In a gap of a function, where the value is only bounded, the density takes the
+    middle of the bounds; a parameter that was played inside a gap is run to know what it earned.
+
+    Examples
+    --------
+    >>> from certune.testing import StepFamily, StepInstance
+    >>> tuner = OnlineTuner(StepFamily(), horizon=100, random_state=0)
+    >>> for _ in range(100):
+    ...     params = tuner.propose()
+    ...     finished = tuner.update(StepInstance((0.75,), (0, 1)))
+    >>> tuner.regret().best_bounds[0], tuner.regret().average < 0.1
+    (Fraction(100, 1), True)
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        horizon: int | None = None,
+        random_state: int | np.random.Generator | None = None,
+        *,
+        learner: str = "exponential-weights",
+        schedule: str | None = None,
+        shifts: int | None = None,
+        along: Segment | Sequence[Segment] | None = None,
+        surrogate: Surrogate | None = None,
+        resolution: float | None = None,
+        state: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if not isinstance(family, Family):
+            raise ParameterError(
+                f"expected a Family such as certune.Linkage(), got {family!r}: pass a family first"
+            )
+        self.family = family
+        self.options = Options(learner, horizon, schedule, shifts, resolution)
+        self.lines = lines_of(family.space, along)
+        if surrogate is not None and learner != "random-grid":
+            raise ParameterError(
+                f"a surrogate is for the learner 'random-grid', got learner={learner!r}"
+            )
+        self._surrogate = surrogate
+        low, high = family.utility_range
+        self.learner = self.options.make(self.lines, (low, high))
+        self._ledger = Ledger(self.lines, high - low)
+        self._randomness = RoundRandomness(random_state)
+        self._proposal: tuple[int, float] | None = None
+        self.instances: list[str] = []
+        self._journal = None if state is None else Journal(state)
+        if self._journal is not None:
+            try:
+                self._restore(self._journal, fresh_seed=random_state is None)
+            except BaseException:
+                self._journal.close()
+                raise
+
+    def _restore(self, journal: Journal, fresh_seed: bool) -> None:
+        stored = journal.records()
+        first = next(stored, None)
+        if first is None:
+            journal.append(self._header())
+            journal.sync()
+            return
+        if fresh_seed and isinstance(first, dict):
+            self._randomness = RoundRandomness(first.get("seed"))
+        for key, value in self._header().items():
+            if not isinstance(first, dict) or first.get(key) != value:
+                raise InputError(
+                    f"{journal.path} does not belong to this run: its {key} differs; use the "
+                    "family, options and seed that it was made with, or a new file"
+                )
+        for record in stored:
+            self._take_in(Round.from_record(record, self.lines))
+
+    def _header(self) -> dict[str, Any]:
+        segments = [
+            [line.segment.origin, line.segment.direction, line.segment.low, line.segment.high]
+            for line in self.lines
+        ]
+        return {
+            "format": FORMAT,
+            "family": self.family.fingerprint,
+            "options": self.options.to_dict(),
+            "lines": _plain(segments),
+            "seed": self._randomness.seed,
+        }
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of finished rounds."""
+        return self._ledger.n_rounds
+
+    @property
+    def n_pieces(self) -> int:
+        """Number of pieces of the learner's density: what memory grows with."""
+        return self.learner.n_pieces
+
+    def propose(self) -> dict[str, Any]:
+        """Return the parameters for the next instance.
+
+        The answer stays the same until `update` is called. O(log n) for n pieces.
+        """
+        line, position = self._played()
+        segment = self.lines[line].segment
+        return segment.at(self.lines[line].coordinate(position))
+
+    def _played(self) -> tuple[int, float]:
+        if self._proposal is None:
+            rng = self._randomness.generator(self.n_rounds + 1, RoundRandomness.DRAW)
+            self._proposal = self.learner.draw(rng)
+        return self._proposal
+
+    def update(
+        self,
+        instance: Any = None,
+        dual: PiecewiseFunction | Sequence[PiecewiseFunction] | None = None,
+    ) -> Round:
+        """Finish a round: learn from the instance for which the parameters were proposed.
+
+        Parameters
+        ----------
+        instance : object, optional
+            An instance of the family.
+        dual : PiecewiseFunction or sequence of them, optional
+            Its utility along the line (along every line), if that has been computed already. Then
+            the instance may be left out.
+
+        Returns
+        -------
+        Round
+            What was played and earned.
+        """
+        if instance is None and dual is None:
+            raise InputError("update needs an instance, or its exact function as dual=")
+        if instance is not None:
+            self.family.check_instance(instance)
+        duals = self._duals(instance, dual)
+        line, position = self._played()
+        points, values = self._answers(instance)
+        finished = Round(
+            number=self.n_rounds + 1,
+            params=self.propose(),
+            line=line,
+            position=position,
+            utility_bounds=self._earned(instance, duals[line]),
+            instance="" if instance is None else self.family.instance_fingerprint(instance),
+            duals=tuple(self._widened(function) for function in duals),
+            points=points,
+            values=values,
+        )
+        if self._journal is not None:
+            self._journal.append(finished.to_record())
+        self._take_in(finished)
+        return finished
+
+    def _take_in(self, finished: Round) -> None:
+        expected = self.learner.learn(finished.observed(self.lines))
+        self._ledger.enter(finished, expected)
+        self._ledger.mark(self.learner)
+        self.instances.append(finished.instance)
+        self._proposal = None
+
+    def _duals(self, instance: Any, dual: Any) -> list[PiecewiseFunction]:
+        if dual is None:
+            return [self.family.dual(instance, along=line.segment) for line in self.lines]
+        duals = [dual] if isinstance(dual, PiecewiseFunction) else list(dual)
+        domains = [(line.segment.low, line.segment.high) for line in self.lines]
+        if [(function.low, function.high) for function in duals] != domains:
+            raise InputError(
+                f"dual must be one function for each of the domains {domains!r}, got {dual!r}"
+            )
+        return duals
+
+    def _widened(self, dual: PiecewiseFunction) -> PiecewiseFunction:
+        resolution = self.options.resolution
+        return dual if resolution is None else coarsened(dual, resolution)
+
+    def _earned(self, instance: Any, dual: PiecewiseFunction) -> tuple[Fraction, Fraction]:
+        line, position = self._played()
+        bounds = dual.enclose_exact(self.lines[line].coordinate(position))
+        if bounds[0] != bounds[1] and instance is not None:
+            value = self.family.run_exact(instance, self.propose())
+            return value, value
+        return bounds
+
+    def _answers(self, instance: Any) -> tuple[FloatArray, FloatArray]:
+        if not self.learner.asks:
+            return np.empty(0), np.empty(0)
+        rng = self._randomness.generator(self.n_rounds + 1, RoundRandomness.QUESTIONS)
+        points = self.learner.questions(rng)
+        if instance is None:
+            raise InputError(f"the learner {self.options.learner!r} needs the instance itself")
+        coordinates = [self.lines[0].coordinate(position) for position in points.tolist()]
+        if self._surrogate is None:
+            segment = self.lines[0].segment
+            answers: Any = [self.family.run(instance, segment.at(t)) for t in coordinates]
+        else:
+            answers = self._surrogate(instance, np.array(coordinates))
+        values = np.array(answers, dtype=np.float64)
+        if values.shape != points.shape or not np.isfinite(values).all():
+            raise InputError(
+                f"the surrogate must return {points.size} finite utilities, got {answers!r}"
+            )
+        return points, values
+
+    def regret(self) -> Regret:
+        """Return the exact regret against the best fixed parameter in hindsight, and its bound."""
+        self._need_a_round()
+        return self._ledger.regret(self.learner)
+
+    def regret_curve(self) -> list[Regret]:
+        """Return the regret at rounds that grow by a fifth, and now."""
+        self._need_a_round()
+        return self._ledger.curve(self.learner)
+
+    def landscapes(self) -> list[PiecewiseFunction]:
+        """Return the exact total utility of every fixed parameter, along every line."""
+        self._need_a_round()
+        return self._ledger.totals()
+
+    def plot_regret(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the average regret through time with the curve of ``thm:dispersion-no-regret``.
+
+        Parameters
+        ----------
+        path : path, optional
+            Also write the figure to this file; the suffix decides on the format.
+        """
+        curve = self.regret_curve()
+        expected = [regret.expected for regret in curve if regret.expected is not None]
+        bounds = [regret.bound for regret in curve if regret.bound is not None]
+        return regret_figure(
+            [regret.n_rounds for regret in curve],
+            [regret.value for regret in curve],
+            expected if len(expected) == len(curve) else None,
+            bounds if len(bounds) == len(curve) else None,
+            title=f"Regret of {self.options.learner}, {self.n_rounds} rounds",
+            path=path,
+        )
+
+    def plot_density(self, path: str | os.PathLike[str] | None = None, line: int = 0) -> Figure:
+        """Draw how the density along a line has changed through time.
+
+        Parameters
+        ----------
+        path : path, optional
+            Also write the figure to this file; the suffix decides on the format.
+        line : int, default=0
+            Which line.
+        """
+        self._need_a_round()
+        drawn = self.lines[line]
+        rounds, densities = self._ledger.densities(self.learner, line)
+        positions = [drawn.coordinate(position) for position in shown_positions(drawn).tolist()]
+        length = sum(item.length for item in self.lines)
+        return density_figure(
+            rounds,
+            np.array(positions),
+            densities * length,
+            drawn.segment.name,
+            logarithmic=drawn.logarithmic,
+            best=self.landscapes()[line].widest_plateau(0),
+            title=f"Density of {drawn.segment.name}, {self.n_rounds} rounds",
+            path=path,
+        )
+
+    def _need_a_round(self) -> None:
+        if self.n_rounds == 0:
+            raise InputError("there is no finished round yet: call propose and update first")
+
+    def close(self) -> None:
+        """Let go of the state file. Each finished round is in it already."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _plain(value: Any) -> Any:
+    """Return nested tuples as the lists that they become in JSON."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
