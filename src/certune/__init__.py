@@ -26,6 +26,7 @@ __all__ = [
     "ParameterError",
     "ParameterSpace",
     "PiecewiseFunction",
+    "PiecewisePolynomial",
     "Progress",
     "Real",
     "Segment",
@@ -44,7 +45,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from certune import datasets, testing
-    from certune.dual import PiecewiseFunction, mean
+    from certune.dual import PiecewiseFunction, PiecewisePolynomial, mean
     from certune.errors import (
         CertificateError,
         CertuneError,
@@ -71,7 +72,7 @@ else:
     # Hidden from type checkers: with a module __getattr__ they would accept any misspelt name.
     _SUBMODULES = ("datasets", "testing")
     _NAMES_BY_MODULE = {
-        "certune.dual": ("PiecewiseFunction", "mean"),
+        "certune.dual": ("PiecewiseFunction", "PiecewisePolynomial", "mean"),
         "certune.errors": (
             "CertificateError",
             "CertuneError",
