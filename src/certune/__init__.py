@@ -17,6 +17,7 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "CertuneError",
+    "ClassificationInstance",
     "ClusteringInstance",
     "Evaluation",
     "InputError",
@@ -29,6 +30,7 @@ __all__ = [
     "PiecewisePolynomial",
     "Progress",
     "Real",
+    "RegularizedLogistic",
     "Segment",
     "Simplex",
     "Status",
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     )
     from certune.estimators import LinkageClustering
     from certune.families.linkage import ClusteringInstance, Linkage
+    from certune.families.logistic import ClassificationInstance, RegularizedLogistic
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
     from certune.tuning import (
         Certificate,
@@ -82,6 +85,7 @@ else:
         ),
         "certune.estimators": ("LinkageClustering",),
         "certune.families.linkage": ("ClusteringInstance", "Linkage"),
+        "certune.families.logistic": ("ClassificationInstance", "RegularizedLogistic"),
         "certune.space": ("LogReal", "ParameterSpace", "Real", "Segment", "Simplex"),
         "certune.tuning": (
             "Certificate",

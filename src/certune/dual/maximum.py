@@ -169,13 +169,16 @@ def superlevel(pieces: PolynomialPieces, level: float) -> list[tuple[float, floa
     bridges = dict(
         zip(pieces.stops[:-1][gaps].tolist(), pieces.starts[1:][gaps].tolist(), strict=True)
     )
-    return joined(list(_interiors(pieces, inside)), bridges)
+    intervals = [(low, high) for _, low, high in inner_intervals(pieces, inside)]
+    return joined(intervals, bridges)
 
 
-def _interiors(pieces: PolynomialPieces, found: list[Cells]) -> Iterator[tuple[float, float]]:
-    """Yield intervals of t inside of cells, neighbours of one piece joined beforehand.
+def inner_intervals(
+    pieces: PolynomialPieces, found: list[Cells]
+) -> Iterator[tuple[int, float, float]]:
+    """Yield (row, low, high) for intervals of t inside of cells, neighbours joined beforehand.
 
-    Ends of cells are dyadic, so that neighbours share an end exactly.
+    Ends of cells are dyadic, so that neighbours in one piece share an end exactly.
     """
     parts = sorted(
         (row, left, right)
@@ -190,14 +193,12 @@ def _interiors(pieces: PolynomialPieces, found: list[Cells]) -> Iterator[tuple[f
             runs[-1] = (row, runs[-1][1], right)
         else:
             runs.append((row, left, right))
-    for row, left, right in runs:
-        index = np.array([row])
-        start, stop = float(pieces.starts[row]), float(pieces.stops[row])
-        low = float(pieces.places(index, np.array([left]))[0])
-        high = float(pieces.places(index, np.array([right]))[0])
-        if left > -1.0:
-            low += _margin(low, start)
-        if right < 1.0:
-            high -= _margin(high, start)
-        if start <= low <= high <= stop:
-            yield low, high
+    if not runs:
+        return
+    rows, left_ends, right_ends = (np.array(column) for column in zip(*runs, strict=True))
+    start, stop = pieces.starts[rows], pieces.stops[rows]
+    low, high = pieces.places(rows, left_ends), pieces.places(rows, right_ends)
+    low = np.where(left_ends > -1.0, low + _margin(low, start), low)
+    high = np.where(right_ends < 1.0, high - _margin(high, start), high)
+    inside = (start <= low) & (low <= high) & (high <= stop)
+    yield from zip(rows[inside].tolist(), low[inside].tolist(), high[inside].tolist(), strict=True)

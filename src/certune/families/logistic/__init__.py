@@ -1,0 +1,14 @@
+"""Regularised logistic regression: instances, the family, and what its output is."""
+
+from certune.families.logistic.family import RegularizedLogistic, inverse_strength
+from certune.families.logistic.instance import ClassificationInstance
+from certune.families.logistic.model import LogisticModel
+from certune.families.logistic.path import CoefficientPath
+
+__all__ = [
+    "ClassificationInstance",
+    "CoefficientPath",
+    "LogisticModel",
+    "RegularizedLogistic",
+    "inverse_strength",
+]

@@ -1,0 +1,320 @@
+"""The path of l1-regularised logistic regression: exact events, polynomials in between.
+
+Going down from the largest lam, coefficients enter when their gradient reaches lam and leave when
+they reach zero. Between such events the solution is smooth (:class:`Face`). An event is located
+by Newton's method on the solution and lam together, and the optimality conditions are checked at
+every solution that is computed; where they fail an event was missed, and the part of the path
+above is followed again with shorter steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from certune.errors import UndecidedError
+from certune.families.logistic.panels import Panel, PathPiece, Quantity
+from certune.families.logistic.smooth import Node
+from certune.families.logistic.support import Face, LassoProblem, lasso_at
+
+FloatArray = npt.NDArray[np.float64]
+
+DEGREES = (4, 8, 16, 32)
+CHECKS = (0.3,)
+NODE_SHARE = 0.01
+# Without an event the path is followed by this factor of lam at a time.
+LONGEST_STEP = 0.3
+# Events closer than this, relative to lam, are one event.
+TOGETHER = 1e-11
+MOST_EVENTS = 100_000
+NEWTON_STEPS = 30
+
+
+@dataclass(frozen=True)
+class LassoPiece:
+    """A piece of the path and the columns of its coefficients."""
+
+    piece: PathPiece
+    face: Face
+
+
+class _MissedEventError(Exception):
+    """The optimality conditions fail at a solution: an event lies above it."""
+
+    def __init__(self, lam: float) -> None:
+        self.lam = lam
+
+
+@dataclass(frozen=True)
+class _Event:
+    """A coefficient that reaches zero (sign 0), or whose gradient reaches sign * lam."""
+
+    column: int
+    sign: float
+
+
+def lasso_path(
+    problem: LassoProblem, low: float, high: float, quantity: Quantity, target: float
+) -> list[LassoPiece]:
+    """Follow the solution over ``[low, high]``.
+
+    Parameters
+    ----------
+    problem : LassoProblem
+        The data, without duplicate columns.
+    low, high : float
+        The range of lam, ``0 < low < high``.
+    quantity : Quantity
+        What is followed.
+    target : float
+        Aim for the error of the quantity.
+
+    Returns
+    -------
+    list of LassoPiece
+        Touching pieces, from low to high.
+
+    Raises
+    ------
+    UndecidedError
+        If the path cannot be followed to this error.
+    """
+    return _Follower(problem, low, quantity, target).follow(high)[::-1]
+
+
+class _Follower:
+    def __init__(
+        self, problem: LassoProblem, low: float, quantity: Quantity, target: float
+    ) -> None:
+        self.problem, self.low, self.quantity, self.target = problem, low, quantity, target
+        self.radius = NODE_SHARE * target / quantity.steepness
+        self.pieces: list[LassoPiece] = []
+
+    def follow(self, high: float) -> list[LassoPiece]:
+        """Return the pieces downwards from `high`."""
+        largest = self.problem.largest_lam()
+        if high > largest:
+            face = self.problem.face(np.empty(0, dtype=np.intp), np.empty(0))
+            node = face.solve(high, self.problem.null()[face.columns], self.radius)
+            self.pieces.append(LassoPiece(self._constant(max(largest, self.low), high, node), face))
+            if largest <= self.low:
+                return self.pieces
+            node = Node(largest, node.point, node.radius, node.slope, 0)
+        else:
+            face, node = lasso_at(self.problem, high, self.radius)
+        face, node = self._consistent(face, node)
+        for _ in range(MOST_EVENTS):
+            face, node = self._advance(face, node)
+            if node.lam <= self.low:
+                return self.pieces
+        raise _stuck(node.lam)
+
+    def _constant(self, low: float, high: float, node: Node) -> PathPiece:
+        value = self.quantity.of(self.problem.null())[None]
+        error = self.quantity.steepness * node.radius
+        return PathPiece(low, high, node.point[None], value, error, 0.0, node.n_steps)
+
+    def _advance(self, face: Face, node: Node) -> tuple[Face, Node]:
+        """Go down to the next event, or by a step without one, and return what follows it."""
+        lowest = max(self.low, LONGEST_STEP * node.lam)
+        while True:
+            try:
+                end, event = self._next(face, node, lowest)
+                pieces = self._covered(face, end, node)
+            except _MissedEventError as missed:
+                lowest = 0.5 * node.lam + 0.5 * missed.lam
+                if not lowest < node.lam * (1.0 - TOGETHER):
+                    raise _stuck(node.lam) from None
+                continue
+            self.pieces += pieces
+            if event is None or end.lam <= self.low:
+                return face, end
+            return self._consistent(*_changed(face, end, event))
+
+    def _covered(self, face: Face, end: Node, node: Node) -> list[LassoPiece]:
+        """Return the path between two solutions on a face, downwards."""
+
+        def solve(lam: float, start: FloatArray) -> Node:
+            solution = face.solve(lam, start, self.radius)
+            if (face.violations(solution) > 0.0).any():
+                raise _MissedEventError(lam)
+            return solution
+
+        panel = Panel(end.lam, node.lam, solve, face.expanded, self.quantity, CHECKS)
+        panel.put(end)
+        panel.put(node)
+        piece = panel.sample(DEGREES, node.point, self.target)
+        if piece is not None:
+            return [LassoPiece(piece, face)]
+        middle = panel.end(0.0)
+        if not end.lam < middle.lam < node.lam:
+            raise _stuck(node.lam)
+        return [*self._covered(face, middle, node), *self._covered(face, end, middle)]
+
+    def _next(self, face: Face, node: Node, lowest: float) -> tuple[Node, _Event | None]:
+        """Return the next event at or above `lowest` with its solution, or a solution there."""
+        predicted = [pair for pair in _predicted(face, node) if pair[0] > lowest]
+        lam, event = max(predicted, key=lambda pair: pair[0], default=(lowest, None))
+        start = node.point + node.slope * (lam - node.lam)
+        found = None
+        if event is not None:
+            found = self._located(face, event, lam, start, (lowest, node.lam))
+        if found is None:
+            start = node.point + node.slope * (lowest - node.lam)
+            event, found = None, face.solve(lowest, start, self.radius)
+        for _ in range(self.problem.n_features):
+            beyond = face.violations(found)
+            if event is not None:
+                beyond[event.column] = -np.inf
+            columns = np.flatnonzero(beyond > 0.0).tolist()
+            if not columns:
+                return found, event
+            # Something has happened above: the uppermost of these events is the next one.
+            located = []
+            for candidate in _events(face, found, columns):
+                span = (found.lam, node.lam)
+                end = self._located(face, candidate, found.lam, found.point, span)
+                if end is not None:
+                    located.append((end, candidate))
+            if not located:
+                raise _MissedEventError(found.lam)
+            found, event = max(located, key=lambda pair: pair[0].lam)
+        raise _stuck(node.lam)
+
+    def _located(
+        self, face: Face, event: _Event, lam: float, point: FloatArray, span: tuple[float, float]
+    ) -> Node | None:
+        """Find solution and lam of an event by Newton's method, from a guess of both.
+
+        The equations are gradient + lam signs = 0 on the face, and h = 0 for the event, with
+        h = coefficient, or h = its gradient - sign lam.
+        """
+        smooth = face.smooth
+        for _ in range(NEWTON_STEPS):
+            chances = expit(-(smooth.design @ point))
+            weights = chances * (1.0 - chances)
+            factor = smooth.factorise(lam, weights)
+            if factor is None:
+                return None
+            gradient = lam * smooth.linear - smooth.design.T @ chances / len(chances)
+            solved, slope = factor.solve(gradient), factor.solve(smooth.linear)
+            if event.sign:
+                column = self.problem.design[:, event.column]
+                value = -float(column @ chances) / len(chances) - event.sign * lam
+                normal = smooth.design.T @ (weights * column) / len(chances)
+            else:
+                normal = (face.columns == event.column).astype(np.float64)
+                value = float(normal @ point)
+            bottom = -event.sign - float(normal @ slope)
+            if bottom == 0.0:
+                return None
+            change = -(value - float(normal @ solved)) / bottom
+            step = -solved - slope * change
+            reach = float(np.abs(smooth.design @ step).max(initial=0.0))
+            share = 1.0 if reach <= 1.0 else 1.0 / reach
+            lam, point = lam + share * change, point + share * step
+            if not 0.5 * span[0] < lam < 2.0 * span[1]:
+                return None
+            if reach < 1e-7:
+                break
+        else:
+            return None
+        if not span[0] <= lam <= span[1] * (1.0 - 0.5 * TOGETHER):
+            return None
+        return face.solve(lam, point, self.radius)
+
+    def _consistent(self, face: Face, node: Node) -> tuple[Face, Node]:
+        """Return the face on which the path goes on below a solution.
+
+        A coefficient at zero must move in the direction of its sign as lam decreases, and a
+        gradient at lam must fall behind it; ones that do not leave or enter too, which is how
+        events that happen together are dealt with.
+        """
+        for _ in range(2 * self.problem.n_features + 2):
+            node = face.solve(node.lam, node.point, self.radius)
+            event = _next_at_once(face, node)
+            if event is None:
+                return face, node
+            face, node = _changed(face, node, event)
+        raise _stuck(node.lam)
+
+
+def _predicted(face: Face, node: Node) -> list[tuple[float, _Event]]:
+    """Return where events would be if everything moved along its tangent."""
+    n_active = face.active.size
+    gradient, rate = _gradients(face, node)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        leaving = node.lam - node.point[:n_active] / node.slope[:n_active]
+        entering = {sign: (gradient - rate * node.lam) / (sign - rate) for sign in (1.0, -1.0)}
+    top = node.lam * (1.0 - TOGETHER)
+    events = [
+        (lam, _Event(column, 0.0))
+        for column, lam in zip(face.active.tolist(), leaving.tolist(), strict=True)
+        if 0.0 < lam < top
+    ]
+    inactive = np.ones(gradient.size, dtype=bool)
+    inactive[face.active] = False
+    for sign, places in entering.items():
+        columns = np.flatnonzero(inactive & (places > 0.0) & (places < top))
+        events += [(float(places[column]), _Event(int(column), sign)) for column in columns]
+    return events
+
+
+def _gradients(face: Face, node: Node) -> tuple[FloatArray, FloatArray]:
+    """Return the gradient of the loss for all features, and its derivative by lam."""
+    problem = face.problem
+    features = problem.design[:, : problem.n_features]
+    chances = expit(-(face.smooth.design @ node.point))
+    moving = chances * (1.0 - chances) * (face.smooth.design @ node.slope)
+    return -(features.T @ chances) / len(chances), features.T @ moving / len(chances)
+
+
+def _events(face: Face, node: Node, columns: list[int]) -> list[_Event]:
+    gradient, _ = _gradients(face, node)
+    active = set(face.active.tolist())
+    return [
+        _Event(column, 0.0 if column in active else float(np.sign(gradient[column])))
+        for column in columns
+    ]
+
+
+def _next_at_once(face: Face, node: Node) -> _Event | None:
+    """Return an event at the very place of a solution, if the path cannot go on without it."""
+    gradient, rate = _gradients(face, node)
+    close = np.abs(gradient) >= node.lam * (1.0 - TOGETHER)
+    close[face.active] = False
+    outward = np.where(close, 1.0 - np.sign(gradient) * rate, -np.inf)
+    if outward.max(initial=-np.inf) > 0.0:
+        column = int(np.argmax(outward))
+        return _Event(column, float(np.sign(gradient[column])))
+    point, slope = node.point[: face.active.size], node.slope[: face.active.size]
+    at_zero = np.abs(point) <= node.radius + TOGETHER * node.lam * np.abs(slope)
+    wrong = at_zero & (face.signs * slope > 0.0)
+    return _Event(int(face.active[np.argmax(wrong)]), 0.0) if wrong.any() else None
+
+
+def _changed(face: Face, node: Node, event: _Event) -> tuple[Face, Node]:
+    """Let a coefficient enter or leave."""
+    n_active = face.active.size
+    if event.sign:
+        active = np.append(face.active, event.column)
+        signs = np.append(face.signs, -event.sign)
+        point = np.insert(node.point, n_active, 0.0)
+    else:
+        kept = face.active != event.column
+        active, signs = face.active[kept], face.signs[kept]
+        point = np.append(node.point[:n_active][kept], node.point[n_active:])
+    changed = face.problem.face(active, signs)
+    return changed, Node(node.lam, point, math.inf, np.zeros(point.size), 0)
+
+
+def _stuck(lam: float) -> UndecidedError:
+    return UndecidedError(
+        f"The path cannot be followed beyond lam = {lam:.9g}: several coefficients change there at "
+        "once, or columns are linearly dependent; remove such columns or raise the lower end of "
+        "the range."
+    )

@@ -1,0 +1,155 @@
+"""The path of coefficients of one instance, whatever the penalty.
+
+:class:`CoefficientPath` is what both path algorithms give: coefficients as polynomials in log lam
+on touching intervals, and along with them the polynomials of a quantity that is followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.families.logistic.lasso import lasso_path
+from certune.families.logistic.panels import PathPiece, Quantity, value_at
+from certune.families.logistic.ridge import ridge_path, ridge_problem
+from certune.families.logistic.smooth import Node
+from certune.families.logistic.support import LassoProblem, lasso_at
+from certune.families.logistic.training import TrainingData
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients at one value of lam.
+
+    Attributes
+    ----------
+    coefficients : ndarray
+        For the columns of the design, the intercept last if there is one.
+    radius : float
+        Proved bound of their Euclidean distance to the exact solution (for the l1 penalty: on
+        the face of the active coefficients).
+    """
+
+    coefficients: FloatArray
+    radius: float
+
+
+@dataclass(frozen=True)
+class CoefficientPath:
+    """Pieces of a path, from small to large lam.
+
+    Attributes
+    ----------
+    pieces : list of PathPiece
+        Polynomials in the coordinates of the problem of each piece.
+    expanders : list of callable
+        For each piece, turns these coordinates into coefficients.
+    """
+
+    pieces: list[PathPiece]
+    expanders: list[Callable[[FloatArray], FloatArray]]
+
+    @cached_property
+    def starts(self) -> FloatArray:
+        """Lower ends of the pieces."""
+        return np.array([piece.low for piece in self.pieces])
+
+    @cached_property
+    def stops(self) -> FloatArray:
+        """Upper ends of the pieces."""
+        return np.array([piece.high for piece in self.pieces])
+
+    @property
+    def n_steps(self) -> int:
+        """Newton steps that were taken in all pieces."""
+        return sum(piece.n_steps for piece in self.pieces)
+
+    def at(self, lam: float) -> FloatArray:
+        """Return the coefficients at a point of the range, up to the stated errors."""
+        index = max(int(np.searchsorted(self.starts, lam, side="right")) - 1, 0)
+        piece = self.pieces[index]
+        return self.expanders[index](value_at(piece.points, piece.local(lam)))
+
+
+def coefficient_path(
+    data: TrainingData, penalty: str, low: float, high: float, quantity: Quantity, target: float
+) -> CoefficientPath:
+    """Follow the coefficients over a range of lam.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The data.
+    penalty : {"l1", "l2"}
+        The penalty.
+    low, high : float
+        The range.
+    quantity : Quantity
+        What is followed, as a function of all coefficients.
+    target : float
+        Aim for its error.
+    """
+    if penalty == "l2":
+        problem = ridge_problem(data.design, data.instance.n_features)
+        pieces = ridge_path(problem, low, high, quantity, target)
+        return CoefficientPath(pieces, [problem.expanded] * len(pieces))
+    kept, size = data.kept, data.design.shape[1]
+
+    def filled(coefficients: FloatArray) -> FloatArray:
+        everything = np.zeros(size)
+        everything[kept] = coefficients
+        return everything
+
+    inner = Quantity(lambda coefficients: quantity.of(filled(coefficients)), quantity.steepness)
+    found = lasso_path(lasso_problem(data), low, high, inner, target)
+    return CoefficientPath(
+        [part.piece for part in found],
+        [_Filled(filled, part.face.expanded) for part in found],
+    )
+
+
+@dataclass(frozen=True)
+class _Filled:
+    """Turns a point of a face into the coefficients of all columns."""
+
+    filled: Callable[[FloatArray], FloatArray]
+    expanded: Callable[[FloatArray], FloatArray]
+
+    def __call__(self, point: FloatArray) -> FloatArray:
+        return self.filled(self.expanded(point))
+
+
+def lasso_problem(data: TrainingData) -> LassoProblem:
+    """Return the l1 problem without duplicate columns."""
+    n_features = int(np.count_nonzero(data.kept < data.instance.n_features))
+    return LassoProblem(np.ascontiguousarray(data.design[:, data.kept]), n_features)
+
+
+def solution_at(data: TrainingData, penalty: str, lam: float, target: float) -> Solution:
+    """Solve at one value of lam, without the path: the plain algorithm.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The data.
+    penalty : {"l1", "l2"}
+        The penalty.
+    lam : float
+        The parameter, positive.
+    target : float
+        Aim for the error of the coefficients.
+    """
+    if penalty == "l2":
+        problem = ridge_problem(data.design, data.instance.n_features)
+        node: Node = problem.solve(lam, np.zeros(problem.design.shape[1]), target)
+        return Solution(problem.expanded(node.point), node.radius)
+    face, node = lasso_at(lasso_problem(data), lam, target)
+    coefficients = np.zeros(data.design.shape[1])
+    coefficients[data.kept] = face.expanded(node.point)
+    return Solution(coefficients, node.radius)
