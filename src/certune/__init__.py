@@ -31,6 +31,7 @@ __all__ = [
     "Progress",
     "Real",
     "RegularizedLogistic",
+    "RegularizedLogisticPath",
     "Segment",
     "Simplex",
     "Status",
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
         ParameterError,
         UndecidedError,
     )
-    from certune.estimators import LinkageClustering
+    from certune.estimators import LinkageClustering, RegularizedLogisticPath
     from certune.families.linkage import ClusteringInstance, Linkage
     from certune.families.logistic import ClassificationInstance, RegularizedLogistic
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
@@ -83,7 +84,7 @@ else:
             "ParameterError",
             "UndecidedError",
         ),
-        "certune.estimators": ("LinkageClustering",),
+        "certune.estimators": ("LinkageClustering", "RegularizedLogisticPath"),
         "certune.families.linkage": ("ClusteringInstance", "Linkage"),
         "certune.families.logistic": ("ClassificationInstance", "RegularizedLogistic"),
         "certune.space": ("LogReal", "ParameterSpace", "Real", "Segment", "Simplex"),

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from certune.estimators.choice import estimator_for
 from certune.estimators.linkage_clustering import LinkageClustering
+from certune.estimators.regularized_logistic_path import RegularizedLogisticPath
 
-__all__ = ["LinkageClustering", "estimator_for"]
+__all__ = ["LinkageClustering", "RegularizedLogisticPath", "estimator_for"]

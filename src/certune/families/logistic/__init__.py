@@ -4,11 +4,14 @@ from certune.families.logistic.family import RegularizedLogistic, inverse_streng
 from certune.families.logistic.instance import ClassificationInstance
 from certune.families.logistic.model import LogisticModel
 from certune.families.logistic.path import CoefficientPath
+from certune.families.logistic.rosset import SurrogatePath, surrogate_excess_bound
 
 __all__ = [
     "ClassificationInstance",
     "CoefficientPath",
     "LogisticModel",
     "RegularizedLogistic",
+    "SurrogatePath",
     "inverse_strength",
+    "surrogate_excess_bound",
 ]

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from certune.dual import DualFunction
+from certune.dual import DualFunction, PiecewisePolynomial
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family, Params
 from certune.families.logistic.accuracy import accuracy_dual
@@ -32,6 +32,7 @@ from certune.families.logistic.path import (
     coefficient_path,
     solution_at,
 )
+from certune.families.logistic.rosset import SurrogatePath, surrogate_dual, surrogate_path
 from certune.families.logistic.training import TrainingData
 from certune.families.logistic.utility import (
     hits_at,
@@ -250,6 +251,34 @@ class RegularizedLogistic(Family):
             return hits_at(solution, data.validation, instance.y_val)
 
         return accuracy_dual(path, data.validation, instance.y_val, hits, segment.name)
+
+    def surrogate(self, instance: ClassificationInstance, epsilon: float) -> SurrogatePath:
+        """Return the piecewise linear surrogate of the path (`thm:rosset1`).
+
+        Parameters
+        ----------
+        instance : ClassificationInstance
+            The data.
+        epsilon : float
+            Step of lam; its error is of the order of epsilon squared for epsilon up to about a
+            third of the lower end of the range.
+        """
+        return surrogate_path(self.data(instance), self.penalty, *self.lam, epsilon)
+
+    def surrogate_dual(
+        self, instance: ClassificationInstance, epsilon: float
+    ) -> PiecewisePolynomial:
+        """Return the log-loss utility of the surrogate path, as a function of lam.
+
+        Parameters
+        ----------
+        instance : ClassificationInstance
+            The data.
+        epsilon : float
+            Step of lam.
+        """
+        path = self.surrogate(instance, epsilon)
+        return surrogate_dual(path, self.data(instance).validation, self.max_loss, "lam")
 
     def _lam(self, params: Params) -> float:
         """Return lam; any positive number is allowed, not only the range."""

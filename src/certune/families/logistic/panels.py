@@ -153,9 +153,9 @@ class Panel:
         for degree in degrees:
             self._add_nodes(degree, start, interpolant)
             nodes = [self._nodes[s] for s in _coordinates(degree)]
-            interpolant = _coefficients(np.array([node.point for node in nodes]))
+            interpolant = chebyshev_coefficients(np.array([node.point for node in nodes]))
             values = np.array([self._quantity.of(self._expand(node.point)) for node in nodes])
-            quantity = _coefficients(values)
+            quantity = chebyshev_coefficients(values)
             estimate = _estimate(quantity)
             if estimate <= target:
                 measured = self._measured(degree, interpolant, quantity)
@@ -235,7 +235,7 @@ def _coordinates(degree: int) -> list[float]:
     return [math.sin(math.pi / 2 * share.numerator / share.denominator) for share in fractions]
 
 
-def _coefficients(values: FloatArray) -> FloatArray:
+def chebyshev_coefficients(values: FloatArray) -> FloatArray:
     """Chebyshev coefficients of the polynomials through values at the points of the second kind."""
     degree = len(values) - 1
     coefficients: FloatArray = dct(values, type=1, axis=0) / degree

@@ -99,30 +99,26 @@ def coefficient_path(
         problem = ridge_problem(data.design, data.instance.n_features)
         pieces = ridge_path(problem, low, high, quantity, target)
         return CoefficientPath(pieces, [problem.expanded] * len(pieces))
-    kept, size = data.kept, data.design.shape[1]
-
-    def filled(coefficients: FloatArray) -> FloatArray:
-        everything = np.zeros(size)
-        everything[kept] = coefficients
-        return everything
-
-    inner = Quantity(lambda coefficients: quantity.of(filled(coefficients)), quantity.steepness)
+    everything = _Placed(data.kept, data.design.shape[1])
+    inner = Quantity(lambda kept: quantity.of(everything(kept)), quantity.steepness)
     found = lasso_path(lasso_problem(data), low, high, inner, target)
     return CoefficientPath(
         [part.piece for part in found],
-        [_Filled(filled, part.face.expanded) for part in found],
+        [_Placed(data.kept[part.face.columns], data.design.shape[1]) for part in found],
     )
 
 
 @dataclass(frozen=True)
-class _Filled:
-    """Turns a point of a face into the coefficients of all columns."""
+class _Placed:
+    """Turns the coefficients of some columns into those of all; the others are zero."""
 
-    filled: Callable[[FloatArray], FloatArray]
-    expanded: Callable[[FloatArray], FloatArray]
+    columns: npt.NDArray[np.intp]
+    size: int
 
-    def __call__(self, point: FloatArray) -> FloatArray:
-        return self.filled(self.expanded(point))
+    def __call__(self, coefficients: FloatArray) -> FloatArray:
+        everything = np.zeros(self.size)
+        everything[self.columns] = coefficients
+        return everything
 
 
 def lasso_problem(data: TrainingData) -> LassoProblem:
@@ -150,6 +146,5 @@ def solution_at(data: TrainingData, penalty: str, lam: float, target: float) -> 
         node: Node = problem.solve(lam, np.zeros(problem.design.shape[1]), target)
         return Solution(problem.expanded(node.point), node.radius)
     face, node = lasso_at(lasso_problem(data), lam, target)
-    coefficients = np.zeros(data.design.shape[1])
-    coefficients[data.kept] = face.expanded(node.point)
-    return Solution(coefficients, node.radius)
+    placed = _Placed(data.kept[face.columns], data.design.shape[1])
+    return Solution(placed(node.point), node.radius)
