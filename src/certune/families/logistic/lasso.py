@@ -25,13 +25,15 @@ FloatArray = npt.NDArray[np.float64]
 
 DEGREES = (4, 8, 16, 32)
 CHECKS = (0.3,)
-NODE_SHARE = 0.01
+NODE_SHARE = 0.05
 # Without an event the path is followed by this factor of lam at a time.
 LONGEST_STEP = 0.3
 # Events closer than this, relative to lam, are one event.
 TOGETHER = 1e-11
 MOST_EVENTS = 100_000
-NEWTON_STEPS = 30
+NEWTON_STEPS = 60
+# An event is located when a step moves no margin by more than this.
+EVENT_ACCURACY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class _Follower:
         """Return the path between two solutions on a face, downwards."""
 
         def solve(lam: float, start: FloatArray) -> Node:
-            solution = face.solve(lam, start, self.radius)
+            solution = face.solve(lam, start, self.radius, (node, end))
             if (face.violations(solution) > 0.0).any():
                 raise _MissedEventError(lam)
             return solution
@@ -193,39 +195,56 @@ class _Follower:
         The equations are gradient + lam signs = 0 on the face, and h = 0 for the event, with
         h = coefficient, or h = its gradient - sign lam.
         """
-        smooth = face.smooth
+        smooth, factor, before = face.smooth, None, math.inf
         for _ in range(NEWTON_STEPS):
-            chances = expit(-(smooth.design @ point))
-            weights = chances * (1.0 - chances)
-            factor = smooth.factorise(lam, weights)
+            gradient, weights = smooth.gradient(lam, point)
             if factor is None:
-                return None
-            gradient = lam * smooth.linear - smooth.design.T @ chances / len(chances)
-            solved, slope = factor.solve(gradient), factor.solve(smooth.linear)
-            if event.sign:
-                column = self.problem.design[:, event.column]
-                value = -float(column @ chances) / len(chances) - event.sign * lam
-                normal = smooth.design.T @ (weights * column) / len(chances)
-            else:
-                normal = (face.columns == event.column).astype(np.float64)
-                value = float(normal @ point)
+                # Kept as long as steps shrink fast; then one factor is enough.
+                anchor, factor, moved = point, smooth.factorise(lam, weights), 0.0
+                if factor is None:
+                    return None
+                normal = self._normal(face, event, weights)
+                slope = factor.solve(smooth.linear)
             bottom = -event.sign - float(normal @ slope)
             if bottom == 0.0:
                 return None
+            solved = factor.solve(gradient)
+            value = self._value(face, event, lam, point)
             change = -(value - float(normal @ solved)) / bottom
             step = -solved - slope * change
             reach = float(np.abs(smooth.design @ step).max(initial=0.0))
-            share = 1.0 if reach <= 1.0 else 1.0 / reach
-            lam, point = lam + share * change, point + share * step
+            share = min(1.0, 1.0 / max(reach, 1e-300))
+            lam, point, moved = lam + share * change, point + share * step, moved + share * reach
             if not 0.5 * span[0] < lam < 2.0 * span[1]:
                 return None
-            if reach < 1e-7:
+            if reach < EVENT_ACCURACY:
                 break
+            if reach > 0.25 * before:
+                factor = None
+            before = reach
         else:
             return None
         if not span[0] <= lam <= span[1] * (1.0 - 0.5 * TOGETHER):
             return None
-        return face.solve(lam, point, self.radius)
+        return face.solve(
+            lam, point, self.radius, (Node(lam, point, 0.0, slope, 0, factor, anchor),)
+        )
+
+    def _normal(self, face: Face, event: _Event, weights: FloatArray) -> FloatArray:
+        """Return the derivative of the event's equation by the point."""
+        if not event.sign:
+            return np.asarray(face.columns == event.column, dtype=np.float64)
+        column = self.problem.transposed[event.column]
+        normal: FloatArray = face.smooth.transposed @ (weights * column) / len(column)
+        return normal
+
+    def _value(self, face: Face, event: _Event, lam: float, point: FloatArray) -> float:
+        """Return the left side of the event's equation."""
+        if not event.sign:
+            return float(point[face.columns == event.column][0])
+        column = self.problem.transposed[event.column]
+        chances = expit(-(face.smooth.design @ point))
+        return -float(column @ chances) / len(column) - event.sign * lam
 
     def _consistent(self, face: Face, node: Node) -> tuple[Face, Node]:
         """Return the face on which the path goes on below a solution.
@@ -267,10 +286,10 @@ def _predicted(face: Face, node: Node) -> list[tuple[float, _Event]]:
 def _gradients(face: Face, node: Node) -> tuple[FloatArray, FloatArray]:
     """Return the gradient of the loss for all features, and its derivative by lam."""
     problem = face.problem
-    features = problem.design[:, : problem.n_features]
+    features = problem.transposed[: problem.n_features]
     chances = expit(-(face.smooth.design @ node.point))
     moving = chances * (1.0 - chances) * (face.smooth.design @ node.slope)
-    return -(features.T @ chances) / len(chances), features.T @ moving / len(chances)
+    return -(features @ chances) / len(chances), features @ moving / len(chances)
 
 
 def _events(face: Face, node: Node, columns: list[int]) -> list[_Event]:

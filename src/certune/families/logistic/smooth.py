@@ -19,6 +19,7 @@ so that it covers an intercept without penalty too.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,6 +39,9 @@ MOST_STEPS = 200
 # Once a step moves no margin by more than this, the factor of the Hessian is kept.
 CLOSE = 0.1
 MOST_REFINEMENTS = 12
+# The factor of another solution is tried if no margin differs by more than this; steps are taken
+# in plain precision up to the second number, and the third is how far the target may be missed.
+REUSED, REFINED, MOST_EXCESS = 0.3, 1e-8, 10.0
 # Rounding errors of the factorisation may change its norms by this factor.
 FACTOR_SLACK = 1.01
 
@@ -57,7 +61,11 @@ class Node:
     slope : ndarray
         Derivative of the solution with respect to lam, approximately.
     n_steps : int
-        Newton steps that were taken.
+        Hessians that were factorised.
+    factor : Factor or None
+        The last one.
+    anchor : ndarray or None
+        Where it belongs to, close to `point`.
     """
 
     lam: float
@@ -65,6 +73,8 @@ class Node:
     radius: float
     slope: FloatArray
     n_steps: int
+    factor: Factor | None = None
+    anchor: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +148,11 @@ class SmoothProblem:
     quadratic: FloatArray
 
     @cached_property
+    def transposed(self) -> FloatArray:
+        """The design with its columns as contiguous rows, which products with it are faster for."""
+        return np.ascontiguousarray(self.design.T)
+
+    @cached_property
     def largest_row(self) -> float:
         """Largest Euclidean norm of a row."""
         return float(np.sqrt((self.design**2).sum(axis=1).max(initial=0.0)))
@@ -150,12 +165,15 @@ class SmoothProblem:
         """Factorise the Hessian for the given weights of the rows; None if it is singular."""
         scaled = self.design * np.sqrt(weights / len(self.design))[:, None]
         hessian = dsyrk(1.0, scaled.T, lower=1)
-        hessian[np.diag_indices_from(hessian)] += lam * self.quadratic
-        trace = float(np.trace(hessian))
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += lam * self.quadratic
+        trace = float(diagonal.sum())
         lower, failed = dpotrf(hessian, lower=1, clean=1, overwrite_a=1)
         return None if failed or not math.isfinite(lower[-1, -1]) else Factor(lower, trace)
 
-    def solve(self, lam: float, start: FloatArray, target: float) -> Node:
+    def solve(
+        self, lam: float, start: FloatArray, target: float, near: Sequence[Node] = ()
+    ) -> Node:
         """Minimise by Newton's method.
 
         Parameters
@@ -167,17 +185,22 @@ class SmoothProblem:
         target : float
             Stop when the proved distance to the solution is below this, or when it does not get
             smaller any more.
+        near : sequence of Node
+            Solutions whose factors may do for this one too, at first.
 
         Raises
         ------
         UndecidedError
             If the Hessian is singular to working precision, so that no distance can be proved.
         """
+        node = self._solved_with(near, lam, start, target)
+        if node is not None:
+            return node
         point = np.array(start, dtype=np.float64)
         for n_steps in range(1, MOST_STEPS + 1):
-            chances = expit(-(self.design @ point))
-            gradient = lam * self.penalty_gradient(point) - self.design.T @ chances / len(chances)
-            factor = self.factorise(lam, chances * (1.0 - chances))
+            anchor = point
+            gradient, weights = self.gradient(lam, point)
+            factor = self.factorise(lam, weights)
             if factor is None:
                 raise _singular(lam)
             step = -factor.solve(gradient)
@@ -188,8 +211,46 @@ class SmoothProblem:
                 point, radius = self._refined(lam, point, factor, reach, target)
                 if math.isfinite(radius):
                     slope = -factor.solve(self.penalty_gradient(point))
-                    return Node(lam, point, radius, slope, n_steps)
+                    return Node(lam, point, radius, slope, n_steps, factor, anchor)
         raise _singular(lam)
+
+    def gradient(self, lam: float, point: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the gradient and the weights of the rows in the Hessian."""
+        chances = expit(-(self.design @ point))
+        gradient = lam * self.penalty_gradient(point) - self.transposed @ chances / len(chances)
+        return gradient, chances * (1.0 - chances)
+
+    def _solved_with(
+        self, near: Sequence[Node], lam: float, start: FloatArray, target: float
+    ) -> Node | None:
+        """Solve with a factor from close by; None if that does not converge fast.
+
+        Without a quadratic penalty the Hessian depends on lam through the point alone.
+        """
+        candidates = [
+            (float(np.abs(self.design @ (start - node.anchor)).max()), node.factor, node.anchor)
+            for node in near
+            if node.factor is not None and node.anchor is not None
+        ]
+        if not candidates or self.quadratic.any():
+            return None
+        moved, factor, anchor = min(candidates, key=lambda candidate: candidate[0])
+        point, before = start, REUSED
+        while moved <= REUSED:
+            gradient, _ = self.gradient(lam, point)
+            step = -factor.solve(gradient)
+            reach = float(np.abs(self.design @ step).max())
+            point, moved = point + step, moved + reach
+            if reach > 0.5 * before:
+                return None
+            if reach <= REFINED:
+                point, radius = self._refined(lam, point, factor, moved, target)
+                if radius > MOST_EXCESS * target:
+                    return None
+                slope = -factor.solve(self.penalty_gradient(point))
+                return Node(lam, point, radius, slope, 0, factor, anchor)
+            before = reach
+        return None
 
     def _refined(
         self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
@@ -216,11 +277,8 @@ class SmoothProblem:
 
     def residual(self, lam: float, point: FloatArray) -> Residual:
         """Return the gradient at a point, accurately."""
-        return residual_of(self._columns, point, lam * self.penalty_gradient(point))
-
-    @cached_property
-    def _columns(self) -> tuple[FloatArray, FloatArray]:
-        return self.design, np.ascontiguousarray(self.design.T)
+        penalty = lam * self.penalty_gradient(point)
+        return residual_of(self.design, self.transposed, point, penalty)
 
     def radius(self, lam: float, residual: Residual, factor: Factor, moved: float) -> float:
         """Bound the distance of a point to the solution.
@@ -266,8 +324,8 @@ class RotatedProblem(SmoothProblem):
     basis: FloatArray
 
     @cached_property
-    def _columns(self) -> tuple[FloatArray, FloatArray]:
-        return self.original, np.ascontiguousarray(self.original.T)
+    def _original_transposed(self) -> FloatArray:
+        return np.ascontiguousarray(self.original.T)
 
     def residual(self, lam: float, point: FloatArray) -> Residual:
         """Return the gradient in the original coordinates, split by the row space."""
@@ -275,7 +333,7 @@ class RotatedProblem(SmoothProblem):
         n_features, rank = self.basis.shape
         penalty = 2.0 * lam * coefficients
         penalty[n_features:] = 0.0
-        found = residual_of(self._columns, coefficients, penalty)
+        found = residual_of(self.original, self._original_transposed, coefficients, penalty)
         gradient = found.inside
         inside = np.append(self.basis.T @ gradient[:n_features], gradient[n_features:])
         outside = gradient[:n_features] - self.basis @ inside[:rank]
@@ -298,10 +356,9 @@ class RotatedProblem(SmoothProblem):
 
 
 def residual_of(
-    columns: tuple[FloatArray, FloatArray], point: FloatArray, penalty: FloatArray
+    design: FloatArray, transposed: FloatArray, point: FloatArray, penalty: FloatArray
 ) -> Residual:
     """Return the gradient at a point, for a design given with its transpose."""
-    design, transposed = columns
     margins = accurate_transposed_product(transposed, point)
     chances = expit(-margins)
     gradient = penalty - accurate_transposed_product(design, chances) / len(chances)

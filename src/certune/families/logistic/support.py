@@ -7,6 +7,7 @@ The optimality conditions (Karush, Kuhn, Tucker) of all coefficients are checked
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,8 +65,13 @@ class LassoProblem:
     def gradient(self, coefficients: FloatArray) -> FloatArray:
         """Return the gradient of the mean loss."""
         chances = expit(-(self.design @ coefficients))
-        gradient: FloatArray = -(self.design.T @ chances) / len(chances)
+        gradient: FloatArray = -(self.transposed @ chances) / len(chances)
         return gradient
+
+    @cached_property
+    def transposed(self) -> FloatArray:
+        """The design with its columns as contiguous rows."""
+        return np.ascontiguousarray(self.design.T)
 
     def null(self) -> FloatArray:
         """Return the best coefficients among those with nothing but an intercept."""
@@ -102,7 +108,7 @@ class Face:
         extra = range(problem.n_features, problem.design.shape[1])
         self.columns = np.append(active, list(extra)).astype(np.intp)
         linear = np.append(signs, np.zeros(len(extra)))
-        design = np.ascontiguousarray(problem.design[:, self.columns])
+        design = np.ascontiguousarray(problem.transposed[self.columns].T)
         self.smooth = SmoothProblem(design, linear, np.zeros(linear.size))
 
     def expanded(self, point: FloatArray) -> FloatArray:
@@ -111,12 +117,14 @@ class Face:
         coefficients[self.columns] = point
         return coefficients
 
-    def solve(self, lam: float, start: FloatArray, target: float) -> Node:
+    def solve(
+        self, lam: float, start: FloatArray, target: float, near: Sequence[Node] = ()
+    ) -> Node:
         """Minimise on the face, not heeding the signs; a lone intercept has a closed form."""
         if self.active.size == 0:
             point = self.problem.null()[self.columns]
             return Node(lam, point, 4 * UNIT * float(np.abs(point).sum()), np.zeros(point.size), 0)
-        return self.smooth.solve(lam, start, target)
+        return self.smooth.solve(lam, start, target, near)
 
     def violations(self, node: Node) -> FloatArray:
         """Return by how much each coefficient violates its optimality condition, at most 0 if not.
