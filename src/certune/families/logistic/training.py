@@ -18,6 +18,12 @@ from certune.families.logistic.instance import ClassificationInstance
 
 FloatArray = npt.NDArray[np.float64]
 
+# Columns that differ by less than this, relative to their largest entry, are the same; rounding
+# makes such differences when columns are standardised.
+ROUNDING = 1e-12
+# Below this cosine, columns of up to a million rows differ by more than that.
+NEARLY_PARALLEL = 1.0 - 1e-10
+
 
 class Columns(NamedTuple):
     """What is special about columns.
@@ -27,7 +33,7 @@ class Columns(NamedTuple):
     constant : tuple of int
         Columns with one value throughout.
     duplicates : dict of int to int
-        Columns that equal an earlier one up to the sign, with that one.
+        Columns that equal an earlier one up to the sign and to rounding, with that one.
     """
 
     constant: tuple[int, ...]
@@ -85,19 +91,16 @@ class TrainingData:
         """Constant and duplicate columns of the training data."""
         features = self.design[:, : self.instance.n_features] * self.instance.y[:, None]
         constant = np.flatnonzero((features == features[0]).all(axis=0))
-        first: dict[bytes, int] = {}
+        norms = np.sqrt((features**2).sum(axis=0))
+        units = features / np.where(norms > 0.0, norms, 1.0)
+        cosines = units.T @ units
         duplicates: dict[int, int] = {}
-        for column in range(self.instance.n_features):
-            values = features[:, column] + 0.0
-            if not values.any():
-                continue
-            # The same bytes for a column and its negative.
-            leading = values[np.flatnonzero(values)[0]]
-            key = (np.copysign(1.0, leading) * values + 0.0).tobytes()
-            if key in first:
-                duplicates[column] = first[key]
-            else:
-                first[key] = column
+        for first, column in np.argwhere(np.triu(np.abs(cosines) > NEARLY_PARALLEL, 1)).tolist():
+            sign = np.copysign(1.0, cosines[first, column])
+            difference = np.abs(features[:, column] - sign * features[:, first]).max()
+            is_same = difference <= ROUNDING * np.abs(features[:, first]).max()
+            if is_same and first not in duplicates:
+                duplicates.setdefault(column, first)
         return Columns(tuple(constant.tolist()), duplicates)
 
     @cached_property
