@@ -211,6 +211,29 @@ def test_binary_features_with_many_ties():
         assert abs(dual(lam) - family.run(instance, lam)) <= 1e-8
 
 
+def one_hot_instance(seed, n_levels=(2, 3, 4, 5), m=80):
+    """Indicators of the levels of a few variables: with an intercept they are dependent."""
+    rng = np.random.default_rng(seed)
+    levels = [rng.integers(count, size=m) for count in n_levels]
+    columns = [np.eye(count)[level] for count, level in zip(n_levels, levels, strict=True)]
+    effect = sum(
+        rng.normal(size=count)[level] for count, level in zip(n_levels, levels, strict=True)
+    )
+    y, table = (effect + rng.normal(size=m) > 0).astype(int), np.hstack(columns)
+    return ct.ClassificationInstance(table[:60], y[:60], table[60:], y[60:])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_indicator_columns(seed):
+    """Gradients of dependent columns stay at lam; paths and single fits choose the same ones."""
+    instance = one_hot_instance(seed)
+    family = ct.RegularizedLogistic("l1", lam=(1e-3, 1.0), max_loss=10.0)
+    dual = family.dual(instance)
+    for lam in np.random.default_rng(seed).uniform(1e-3, 0.1, 5).tolist():
+        assert abs(dual(lam) - family.run(instance, lam)) <= 1e-8
+    assert family.solve(instance, 0.01).duplicate_columns == {1: 0}
+
+
 def test_standardised_coefficients_are_for_the_given_columns():
     shifted = ct.ClassificationInstance(100 * X[:30] + 7, Y[:30], 100 * X[30:] + 7, Y[30:])
     family = ct.RegularizedLogistic(standardize=True)

@@ -17,6 +17,17 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from certune.errors import UndecidedError
+from certune.families.logistic.events import (
+    TOGETHER,
+    Event,
+    after_event,
+    event_at_once,
+    events_of,
+    gradients,
+    is_dependent,
+    is_unique,
+    predicted_events,
+)
 from certune.families.logistic.panels import Panel, PathPiece, Quantity
 from certune.families.logistic.smooth import Node
 from certune.families.logistic.support import Face, LassoProblem, lasso_at
@@ -28,8 +39,6 @@ CHECKS = (0.3,)
 NODE_SHARE = 0.05
 # Without an event the path is followed by this factor of lam at a time.
 LONGEST_STEP = 0.3
-# Events closer than this, relative to lam, are one event.
-TOGETHER = 1e-11
 MOST_EVENTS = 100_000
 NEWTON_STEPS = 60
 # An event is located when a step moves no margin by more than this.
@@ -49,14 +58,6 @@ class _MissedEventError(Exception):
 
     def __init__(self, lam: float) -> None:
         self.lam = lam
-
-
-@dataclass(frozen=True)
-class _Event:
-    """A coefficient that reaches zero (sign 0), or whose gradient reaches sign * lam."""
-
-    column: int
-    sign: float
 
 
 def lasso_path(
@@ -85,7 +86,36 @@ def lasso_path(
     UndecidedError
         If the path cannot be followed to this error.
     """
-    return _Follower(problem, low, quantity, target).follow(high)[::-1]
+    follower = _Follower(problem, low, quantity, target)
+    follower.follow(high)
+    return follower.pieces[::-1]
+
+
+def lasso_solution(problem: LassoProblem, lam: float, target: float) -> tuple[Face, Node]:
+    """Solve the problem at one value of lam.
+
+    Columns that depend on each other can make several solutions equally good, with the same
+    predictions on the training data but not elsewhere. Then the solution is, by definition, the
+    one at which the path arrives from above.
+
+    Parameters
+    ----------
+    problem : LassoProblem
+        The data.
+    lam : float
+        The parameter, positive.
+    target : float
+        Aim for the proved error of the coefficients.
+    """
+    try:
+        face, node = lasso_at(problem, lam, target)
+    except UndecidedError:
+        face = None
+    if face is not None and is_unique(face, node):
+        return face, node
+    nothing = Quantity(lambda coefficients: np.zeros(1), 1.0)
+    follower = _Follower(problem, lam, nothing, target / NODE_SHARE)
+    return follower.follow(2.0 * max(problem.largest_lam(), lam))
 
 
 class _Follower:
@@ -95,30 +125,30 @@ class _Follower:
         self.problem, self.low, self.quantity, self.target = problem, low, quantity, target
         self.radius = NODE_SHARE * target / quantity.steepness
         self.pieces: list[LassoPiece] = []
+        self.dependent: list[int] = []
 
-    def follow(self, high: float) -> list[LassoPiece]:
-        """Return the pieces downwards from `high`."""
+    def follow(self, high: float) -> tuple[Face, Node]:
+        """Collect the pieces downwards from `high`; return the solution at the lower end."""
         largest = self.problem.largest_lam()
         if high > largest:
             face = self.problem.face(np.empty(0, dtype=np.intp), np.empty(0))
-            node = face.solve(high, self.problem.null()[face.columns], self.radius)
-            self.pieces.append(LassoPiece(self._constant(max(largest, self.low), high, node), face))
-            if largest <= self.low:
-                return self.pieces
-            node = Node(largest, node.point, node.radius, node.slope, 0)
+            node = face.solve(max(largest, self.low), np.empty(0), self.radius)
+            self.pieces.append(LassoPiece(self._constant(node, high), face))
         else:
-            face, node = lasso_at(self.problem, high, self.radius)
-        face, node = self._consistent(face, node)
+            face, node = lasso_solution(self.problem, high, self.radius)
+        if node.lam > self.low:
+            face, node = self._consistent(face, node)
         for _ in range(MOST_EVENTS):
-            face, node = self._advance(face, node)
             if node.lam <= self.low:
-                return self.pieces
+                return face, node
+            face, node = self._advance(face, node)
         raise _stuck(node.lam)
 
-    def _constant(self, low: float, high: float, node: Node) -> PathPiece:
+    def _constant(self, node: Node, high: float) -> PathPiece:
+        """Return the piece on which all coefficients are zero."""
         value = self.quantity.of(self.problem.null())[None]
         error = self.quantity.steepness * node.radius
-        return PathPiece(low, high, node.point[None], value, error, 0.0, node.n_steps)
+        return PathPiece(node.lam, high, node.point[None], value, error, 0.0, node.n_steps)
 
     def _advance(self, face: Face, node: Node) -> tuple[Face, Node]:
         """Go down to the next event, or by a step without one, and return what follows it."""
@@ -135,7 +165,7 @@ class _Follower:
             self.pieces += pieces
             if event is None or end.lam <= self.low:
                 return face, end
-            return self._consistent(*_changed(face, end, event))
+            return self._consistent(*after_event(face, end, event))
 
     def _covered(self, face: Face, end: Node, node: Node) -> list[LassoPiece]:
         """Return the path between two solutions on a face, downwards."""
@@ -157,9 +187,13 @@ class _Follower:
             raise _stuck(node.lam)
         return [*self._covered(face, middle, node), *self._covered(face, end, middle)]
 
-    def _next(self, face: Face, node: Node, lowest: float) -> tuple[Node, _Event | None]:
+    def _next(self, face: Face, node: Node, lowest: float) -> tuple[Node, Event | None]:
         """Return the next event at or above `lowest` with its solution, or a solution there."""
-        predicted = [pair for pair in _predicted(face, node) if pair[0] > lowest]
+        predicted = [
+            pair
+            for pair in predicted_events(face, node)
+            if pair[0] > lowest and pair[1].column not in self.dependent
+        ]
         lam, event = max(predicted, key=lambda pair: pair[0], default=(lowest, None))
         start = node.point + node.slope * (lam - node.lam)
         found = None
@@ -174,10 +208,10 @@ class _Follower:
                 beyond[event.column] = -np.inf
             columns = np.flatnonzero(beyond > 0.0).tolist()
             if not columns:
-                return found, event
+                return found, self._first_of_ties(face, found, event)
             # Something has happened above: the uppermost of these events is the next one.
             located = []
-            for candidate in _events(face, found, columns):
+            for candidate in events_of(face, found, columns):
                 span = (found.lam, node.lam)
                 end = self._located(face, candidate, found.lam, found.point, span)
                 if end is not None:
@@ -187,8 +221,24 @@ class _Follower:
             found, event = max(located, key=lambda pair: pair[0].lam)
         raise _stuck(node.lam)
 
+    def _first_of_ties(self, face: Face, node: Node, event: Event | None) -> Event | None:
+        """Return the first column to enter, where several reach their bound together.
+
+        Columns that could replace each other thus enter in a fixed order.
+        """
+        if event is None or not event.sign:
+            return event
+        gradient, _ = gradients(face, node)
+        close = np.abs(gradient) >= node.lam * (1.0 - TOGETHER)
+        close[event.column] = True
+        close[face.active] = False
+        for column in np.flatnonzero(close).tolist():
+            if column not in self.dependent and not is_dependent(face, node, column):
+                return Event(column, float(np.sign(gradient[column])))
+        return None
+
     def _located(
-        self, face: Face, event: _Event, lam: float, point: FloatArray, span: tuple[float, float]
+        self, face: Face, event: Event, lam: float, point: FloatArray, span: tuple[float, float]
     ) -> Node | None:
         """Find solution and lam of an event by Newton's method, from a guess of both.
 
@@ -230,7 +280,7 @@ class _Follower:
             lam, point, self.radius, (Node(lam, point, 0.0, slope, 0, factor, anchor),)
         )
 
-    def _normal(self, face: Face, event: _Event, weights: FloatArray) -> FloatArray:
+    def _normal(self, face: Face, event: Event, weights: FloatArray) -> FloatArray:
         """Return the derivative of the event's equation by the point."""
         if not event.sign:
             return np.asarray(face.columns == event.column, dtype=np.float64)
@@ -238,7 +288,7 @@ class _Follower:
         normal: FloatArray = face.smooth.transposed @ (weights * column) / len(column)
         return normal
 
-    def _value(self, face: Face, event: _Event, lam: float, point: FloatArray) -> float:
+    def _value(self, face: Face, event: Event, lam: float, point: FloatArray) -> float:
         """Return the left side of the event's equation."""
         if not event.sign:
             return float(point[face.columns == event.column][0])
@@ -253,82 +303,18 @@ class _Follower:
         gradient at lam must fall behind it; ones that do not leave or enter too, which is how
         events that happen together are dealt with.
         """
+        self.dependent = []
         for _ in range(2 * self.problem.n_features + 2):
             node = face.solve(node.lam, node.point, self.radius)
-            event = _next_at_once(face, node)
+            event = event_at_once(face, node, self.dependent)
             if event is None:
                 return face, node
-            face, node = _changed(face, node, event)
+            if event.sign and is_dependent(face, node, event.column):
+                self.dependent.append(event.column)
+            else:
+                face, node = after_event(face, node, event)
+                self.dependent = [] if not event.sign else self.dependent
         raise _stuck(node.lam)
-
-
-def _predicted(face: Face, node: Node) -> list[tuple[float, _Event]]:
-    """Return where events would be if everything moved along its tangent."""
-    n_active = face.active.size
-    gradient, rate = _gradients(face, node)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        leaving = node.lam - node.point[:n_active] / node.slope[:n_active]
-        entering = {sign: (gradient - rate * node.lam) / (sign - rate) for sign in (1.0, -1.0)}
-    top = node.lam * (1.0 - TOGETHER)
-    events = [
-        (lam, _Event(column, 0.0))
-        for column, lam in zip(face.active.tolist(), leaving.tolist(), strict=True)
-        if 0.0 < lam < top
-    ]
-    inactive = np.ones(gradient.size, dtype=bool)
-    inactive[face.active] = False
-    for sign, places in entering.items():
-        columns = np.flatnonzero(inactive & (places > 0.0) & (places < top))
-        events += [(float(places[column]), _Event(int(column), sign)) for column in columns]
-    return events
-
-
-def _gradients(face: Face, node: Node) -> tuple[FloatArray, FloatArray]:
-    """Return the gradient of the loss for all features, and its derivative by lam."""
-    problem = face.problem
-    features = problem.transposed[: problem.n_features]
-    chances = expit(-(face.smooth.design @ node.point))
-    moving = chances * (1.0 - chances) * (face.smooth.design @ node.slope)
-    return -(features @ chances) / len(chances), features @ moving / len(chances)
-
-
-def _events(face: Face, node: Node, columns: list[int]) -> list[_Event]:
-    gradient, _ = _gradients(face, node)
-    active = set(face.active.tolist())
-    return [
-        _Event(column, 0.0 if column in active else float(np.sign(gradient[column])))
-        for column in columns
-    ]
-
-
-def _next_at_once(face: Face, node: Node) -> _Event | None:
-    """Return an event at the very place of a solution, if the path cannot go on without it."""
-    gradient, rate = _gradients(face, node)
-    close = np.abs(gradient) >= node.lam * (1.0 - TOGETHER)
-    close[face.active] = False
-    outward = np.where(close, 1.0 - np.sign(gradient) * rate, -np.inf)
-    if outward.max(initial=-np.inf) > 0.0:
-        column = int(np.argmax(outward))
-        return _Event(column, float(np.sign(gradient[column])))
-    point, slope = node.point[: face.active.size], node.slope[: face.active.size]
-    at_zero = np.abs(point) <= node.radius + TOGETHER * node.lam * np.abs(slope)
-    wrong = at_zero & (face.signs * slope > 0.0)
-    return _Event(int(face.active[np.argmax(wrong)]), 0.0) if wrong.any() else None
-
-
-def _changed(face: Face, node: Node, event: _Event) -> tuple[Face, Node]:
-    """Let a coefficient enter or leave."""
-    n_active = face.active.size
-    if event.sign:
-        active = np.append(face.active, event.column)
-        signs = np.append(face.signs, -event.sign)
-        point = np.insert(node.point, n_active, 0.0)
-    else:
-        kept = face.active != event.column
-        active, signs = face.active[kept], face.signs[kept]
-        point = np.append(node.point[:n_active][kept], node.point[n_active:])
-    changed = face.problem.face(active, signs)
-    return changed, Node(node.lam, point, math.inf, np.zeros(point.size), 0)
 
 
 def _stuck(lam: float) -> UndecidedError:

@@ -33,9 +33,9 @@ class LogisticModel:
     constant_columns : tuple of int
         Columns with one value throughout the training data.
     duplicate_columns : dict of int to int
-        Columns that equal an earlier one up to the sign and to rounding (1e-12 of the largest
-        entry). With the l1 penalty the earlier one has the coefficient, since any split would be
-        as good.
+        Columns that equal an earlier one up to the sign, to a shift if there is an intercept, and
+        to rounding (1e-12 of the largest entry). With the l1 penalty the earlier one has the
+        coefficient, since any split would be as good.
     """
 
     lam: float

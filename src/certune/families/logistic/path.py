@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from certune.families.logistic.lasso import lasso_path
+from certune.families.logistic.lasso import lasso_path, lasso_solution
 from certune.families.logistic.panels import PathPiece, Quantity, value_at
 from certune.families.logistic.ridge import ridge_path, ridge_problem
 from certune.families.logistic.smooth import Node
-from certune.families.logistic.support import LassoProblem, lasso_at
+from certune.families.logistic.support import LassoProblem
 from certune.families.logistic.training import TrainingData
 
 FloatArray = npt.NDArray[np.float64]
@@ -145,6 +145,6 @@ def solution_at(data: TrainingData, penalty: str, lam: float, target: float) -> 
         problem = ridge_problem(data.design, data.instance.n_features)
         node: Node = problem.solve(lam, np.zeros(problem.design.shape[1]), target)
         return Solution(problem.expanded(node.point), node.radius)
-    face, node = lasso_at(lasso_problem(data), lam, target)
+    face, node = lasso_solution(lasso_problem(data), lam, target)
     placed = _Placed(data.kept[face.columns], data.design.shape[1])
     return Solution(placed(node.point), node.radius)

@@ -30,6 +30,8 @@ SWEEP_TOLERANCE = 1e-9
 SCREENING = 0.5
 SMALLEST_SHARE = 1e-6
 MOST_EXCHANGES = 20
+# Columns are dependent if a combination with coefficients of norm 1 is below this share.
+DEPENDENT = 1e-9
 # The face is tried once a step moves no margin by more than this.
 SETTLED = 0.1
 # Conditions of optimality hold up to this, relative to lam, beyond the proved errors.
@@ -182,6 +184,7 @@ def _solved_on_face(
     Close to an event a coefficient is zero up to rounding, and which side it is on shows only
     when the problem is solved: those beyond zero leave, and the worst of the others enters.
     """
+    coefficients = _without_dependence(problem, coefficients)
     active = np.flatnonzero(coefficients[: problem.n_features])
     signs = np.sign(coefficients[active])
     for _ in range(MOST_EXCHANGES):
@@ -203,6 +206,28 @@ def _solved_on_face(
         else:
             active, signs = active[kept], signs[kept]
     return None
+
+
+def _without_dependence(problem: LassoProblem, coefficients: FloatArray) -> FloatArray:
+    """Return coefficients with the same predictions whose active columns are independent.
+
+    Along a combination of columns that is zero the loss does not change, and at a minimum nor
+    does the penalty as long as no sign changes: move along it until a coefficient is zero.
+    """
+    p, coefficients = problem.n_features, coefficients.copy()
+    while True:
+        active = np.flatnonzero(coefficients[:p])
+        columns = np.append(active, np.arange(p, coefficients.size))
+        _, sizes, directions = np.linalg.svd(problem.design[:, columns], full_matrices=True)
+        rank = np.count_nonzero(sizes > DEPENDENT * sizes.max(initial=0.0))
+        if rank == columns.size:
+            return coefficients
+        direction = directions[-1]
+        with np.errstate(divide="ignore"):
+            steps = -coefficients[active] / direction[: active.size]
+        nearest = int(np.argmin(np.abs(steps)))
+        coefficients[columns] += steps[nearest] * direction
+        coefficients[active[nearest]] = 0.0
 
 
 def _proximal_step(

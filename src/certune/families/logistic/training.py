@@ -33,7 +33,8 @@ class Columns(NamedTuple):
     constant : tuple of int
         Columns with one value throughout.
     duplicates : dict of int to int
-        Columns that equal an earlier one up to the sign and to rounding, with that one.
+        Columns that equal an earlier one up to the sign, to a shift if there is an intercept, and
+        to rounding, with that one.
     """
 
     constant: tuple[int, ...]
@@ -91,6 +92,10 @@ class TrainingData:
         """Constant and duplicate columns of the training data."""
         features = self.design[:, : self.instance.n_features] * self.instance.y[:, None]
         constant = np.flatnonzero((features == features[0]).all(axis=0))
+        if self.fit_intercept:
+            # The intercept, which has no penalty, makes up for a shift.
+            features = features - features.mean(axis=0)
+            features[:, constant] = 0.0
         norms = np.sqrt((features**2).sum(axis=0))
         units = features / np.where(norms > 0.0, norms, 1.0)
         cosines = units.T @ units
