@@ -5,9 +5,11 @@ import pytest
 from sklearn.datasets import load_digits
 
 from certune.datasets import (
+    breast_cancer_classification,
     digits_clustering,
     digits_labeling,
     grid_clustering,
+    grouped_classification,
     knapsack_problems,
     random_clustering,
     random_labeling,
@@ -137,3 +139,34 @@ def test_knapsacks_hold_the_stated_share():
 def test_an_impossible_share_is_refused(fill):
     with pytest.raises(InputError, match="fill"):
         knapsack_problems(fill=fill)
+
+
+def test_breast_cancer_instances_do_not_share_training_and_validation_points():
+    first, second = breast_cancer_classification(2, n_train=60, n_validation=40)
+    assert first.X.shape == (60, 30) and first.X_val.shape == (40, 30)
+    assert first.classes == ("benign", "malignant") and first.fingerprint != second.fingerprint
+    rows = {row.tobytes() for row in first.X}
+    assert not any(row.tobytes() in rows for row in first.X_val)
+    [again] = breast_cancer_classification(1, n_train=60, n_validation=40)
+    assert again.fingerprint == first.fingerprint
+
+
+def test_grouped_classification_makes_one_instance_for_each_group():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(["a", "b", "c", "tiny"], [30, 30, 30, 4])
+    X, y = rng.normal(size=(94, 2)), rng.integers(2, size=94)
+    y[groups == "c"] = 1
+    made = grouped_classification(X, y, groups, 20, 8)
+    assert [item.name for item in made] == ["a", "b"]
+    members = {row.tobytes() for row in X[groups == "a"]}
+    assert all(row.tobytes() in members for row in made[0].X)
+    few = grouped_classification(X, y, groups, 20, 8, n_instances=1)
+    assert len(few) == 1 and few[0].fingerprint in {item.fingerprint for item in made}
+
+
+def test_grouped_classification_explains_what_is_wrong():
+    X, y, groups = np.zeros((6, 1)), [0, 1] * 3, ["a"] * 6
+    with pytest.raises(InputError, match=r"no group has 5 \+ 2 rows"):
+        grouped_classification(X, y, groups, 5, 2)
+    with pytest.raises(InputError, match="as many rows"):
+        grouped_classification(X, y, groups[:5], 3, 2)

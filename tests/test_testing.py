@@ -152,7 +152,7 @@ def test_a_right_family_passes():
         (NoHash, "a fingerprint: expected a hexadecimal string, got my family"),
         (Unpicklable, "answers that must not change: .* cannot be stored"),
         (BadBaseline, "the baselines: expected an answer, got ParameterError"),
-        (NoFunction, "dual must return a PiecewiseFunction, got"),
+        (NoFunction, "dual must return a PiecewiseFunction or a PiecewisePolynomial, got"),
         (Crashes, "the exact function of second: .* ZeroDivisionError: division by zero"),
     ],
 )

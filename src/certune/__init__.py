@@ -17,6 +17,7 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "CertuneError",
+    "ClassificationInstance",
     "ClusteringInstance",
     "Dispersion",
     "Evaluation",
@@ -40,11 +41,14 @@ __all__ = [
     "ParameterSpace",
     "PdimBound",
     "PiecewiseFunction",
+    "PiecewisePolynomial",
     "PiecewiseStructure",
     "ProgramFamily",
     "Progress",
     "Real",
     "Regret",
+    "RegularizedLogistic",
+    "RegularizedLogisticPath",
     "SampleSize",
     "Segment",
     "Simplex",
@@ -68,7 +72,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from certune import datasets, guarantees, online, pfaffian, testing
-    from certune.dual import PiecewiseFunction, mean
+    from certune.dual import PiecewiseFunction, PiecewisePolynomial, mean
     from certune.errors import (
         CertificateError,
         CertuneError,
@@ -76,9 +80,10 @@ if TYPE_CHECKING:
         ParameterError,
         UndecidedError,
     )
-    from certune.estimators import HarmonicClassifier, LinkageClustering
+    from certune.estimators import HarmonicClassifier, LinkageClustering, RegularizedLogisticPath
     from certune.families.graph_ssl import HarmonicLabeling, LabelingInstance
     from certune.families.linkage import ClusteringInstance, Linkage
+    from certune.families.logistic import ClassificationInstance, RegularizedLogistic
     from certune.families.programs import (
         GreedyKnapsack,
         KnapsackInstance,
@@ -110,6 +115,7 @@ else:
     _NAMES_BY_MODULE = {
         "certune.dual": (
             "PiecewiseFunction",
+            "PiecewisePolynomial",
             "mean",
         ),
         "certune.errors": (
@@ -122,6 +128,7 @@ else:
         "certune.estimators": (
             "HarmonicClassifier",
             "LinkageClustering",
+            "RegularizedLogisticPath",
         ),
         "certune.families.graph_ssl": (
             "HarmonicLabeling",
@@ -130,6 +137,10 @@ else:
         "certune.families.linkage": (
             "ClusteringInstance",
             "Linkage",
+        ),
+        "certune.families.logistic": (
+            "ClassificationInstance",
+            "RegularizedLogistic",
         ),
         "certune.families.programs": (
             "GreedyKnapsack",

@@ -62,6 +62,20 @@ def test_harmonic_labeling(options, metrics):
     check_family(ct.HarmonicLabeling(**options), instances_of_labeling(metrics), n_points=30)
 
 
+LOGISTICS = [
+    {"penalty": "l2", "lam": (1e-3, 5.0), "standardize": True},
+    {"penalty": "l1", "lam": (2e-3, 1.0), "standardize": True, "fit_intercept": False},
+    {"penalty": "l2", "lam": (1e-3, 5.0), "metric": "accuracy", "standardize": True},
+    {"penalty": "l1", "lam": (2e-3, 1.0), "metric": "accuracy", "standardize": True},
+]
+
+
+@pytest.mark.parametrize("options", LOGISTICS, ids=str)
+def test_logistic(options):
+    instances = ct.datasets.breast_cancer_classification(2, n_train=50, n_validation=20)
+    check_family(ct.RegularizedLogistic(**options), instances, n_points=20)
+
+
 def test_steps():
     check_family(StepFamily(), [StepInstance((0.25, 0.5), (0, 1, 0)), StepInstance((), (1,))])
 

@@ -55,6 +55,7 @@ def forged(certificate, duals):
         duals=tuple(duals),
         best_value=landscape.max_exact,
         best_region=tuple(landscape.argmax()),
+        best_point=landscape.best_point,
         upper_bound=landscape.upper_bound_exact,
     )
 
@@ -169,6 +170,7 @@ def test_changed_content_does_not_match_its_checksum(certificate):
         ({"best_value": Fraction(99, 100)}, "claimed best value 99/100 does not follow"),
         ({"best_region": ((0.0, 0.1),)}, "claimed optimal set"),
         ({"best_region": ()}, "claimed optimal set"),
+        ({"best_point": 0.0}, "best point 0.0 is outside"),
         ({"upper_bound": Fraction(99, 100)}, "claimed upper bound 99/100"),
         ({"duals": ()}, "0 functions for 3 instances"),
         ({"format_version": 2}, "Format version 2"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from certune.dual.function import DualFunction
 from certune.dual.piecewise import PiecewiseFunction
+from certune.dual.polynomial import PiecewisePolynomial
 from certune.dual.sums import mean, sum_of
 
-__all__ = ["PiecewiseFunction", "mean", "sum_of"]
+__all__ = ["DualFunction", "PiecewiseFunction", "PiecewisePolynomial", "mean", "sum_of"]

@@ -18,10 +18,10 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from certune.dual.function import common_name
 from certune.dual.integers import (
     FloatArray,
     as_fraction,
-    nearest,
     over_common_denominator,
     quotients,
     rounded_down,
@@ -75,9 +75,6 @@ class PiecewiseFunction(PieceRecord):
     >>> f.argmax()
     [(0.5, 1.0)]
     """
-
-    # Lets numpy scalars hand `2 * f` over to this class.
-    __array_ufunc__ = None
 
     @classmethod
     def from_values(
@@ -171,11 +168,6 @@ class PiecewiseFunction(PieceRecord):
         values[known] = quotients(self.gap_lower[known[:-1]], self.denominator)
         return values
 
-    def _outside(self, t: Any) -> ParameterError:
-        return ParameterError(
-            f"{self.name} must lie in the domain [{self.low!r}, {self.high!r}], got {t!r}."
-        )
-
     def enclose_exact(self, t: float) -> tuple[Fraction, Fraction]:
         """Return exact bounds of the value at `t`, equal where it is decided. O(log m)."""
         t = float(t)
@@ -187,20 +179,6 @@ class PiecewiseFunction(PieceRecord):
             return value, value
         return self._fraction(self.gap_lower[index]), self._fraction(self.gap_upper[index])
 
-    def enclose(self, t: float) -> tuple[float, float]:
-        """Return float bounds of the value at `t`, rounded outward. O(log m).
-
-        The exact value always lies between the bounds; where it is decided but not a float, they
-        are neighbouring floats.
-        """
-        lower, upper = self.enclose_exact(t)
-        return rounded_down(lower), rounded_up(upper)
-
-    def value_at(self, t: float) -> Fraction | None:
-        """Return the exact value at `t`, or None where it is not decided. O(log m)."""
-        lower, upper = self.enclose_exact(t)
-        return lower if lower == upper else None
-
     def _fraction(self, numerator: Any) -> Fraction:
         return Fraction(int(numerator), self.denominator)
 
@@ -209,22 +187,16 @@ class PiecewiseFunction(PieceRecord):
         """Best value that is attained on a piece."""
         return self._fraction(self.numerators.max())
 
-    def max(self) -> float:
-        """Return the best value that is attained on a piece, correctly rounded. O(m)."""
-        return nearest(self.max_exact)
-
     @cached_property
     def upper_bound_exact(self) -> Fraction:
         """Upper bound of the function over the whole domain, gaps included."""
         return self._fraction(np.append(self.numerators, self.gap_upper).max())
 
     @property
-    def upper_bound(self) -> float:
-        """Upper bound over the whole domain, correctly rounded, like :meth:`max`.
-
-        Compare `upper_bound_exact` with `max_exact` to prove that the maximum is attained.
-        """
-        return nearest(self.upper_bound_exact)
+    def best_point(self) -> float:
+        """The centre of the widest interval on which the best value is attained."""
+        low, high = self.widest_plateau(0)
+        return min(max(0.5 * low + 0.5 * high, low), high)
 
     def argmax(self) -> list[tuple[float, float]]:
         """Return the maximal closed intervals on which the best value is attained. O(m).
@@ -277,28 +249,13 @@ class PiecewiseFunction(PieceRecord):
         UndecidedError
             If an end lies in a gap, where the value is not decided.
         """
-        low, high = float(low) + 0.0, float(high) + 0.0
-        if not self.low <= low <= high <= self.high:
-            raise self._outside((low, high))
+        low, high = self._checked_domain(low, high)
         return self._of(restricted(self._pieces, low, high), self.name)
-
-    def sample_points(self) -> FloatArray:
-        """Return one point of every piece, its middle."""
-        return np.clip(0.5 * self.starts + 0.5 * self.stops, self.starts, self.stops)
 
     @classmethod
     def _sum(cls, functions: Sequence[PiecewiseFunction]) -> PiecewiseFunction:
-        first = functions[0]
-        for other in functions:
-            if other.low != first.low or other.high != first.high:
-                raise ParameterError(
-                    "Functions can only be added over the same domain, got "
-                    f"[{first.low!r}, {first.high!r}] and [{other.low!r}, {other.high!r}]; "
-                    "use restrict to cut them to a common one."
-                )
-        names = {function.name for function in functions}
-        pieces = total([function._pieces for function in functions])
-        return cls._of(pieces, first.name if len(names) == 1 else "t")
+        name = common_name(functions)
+        return cls._of(total([function._pieces for function in functions]), name)
 
     def __add__(self, other: object) -> PiecewiseFunction:
         if not isinstance(other, PiecewiseFunction):
@@ -310,16 +267,11 @@ class PiecewiseFunction(PieceRecord):
             return NotImplemented
         return self._sum([self, -other])
 
-    def __neg__(self) -> PiecewiseFunction:
-        return self * -1
-
     def __mul__(self, factor: Any) -> PiecewiseFunction:
         exact = as_fraction(factor)
         if exact is None:
             return NotImplemented
         return self._of(multiplied(self._pieces, *exact.as_integer_ratio()), self.name)
-
-    __rmul__ = __mul__
 
     def __repr__(self) -> str:
         pieces = "1 piece" if self.n_pieces == 1 else f"{self.n_pieces} pieces"

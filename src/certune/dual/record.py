@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 
+from certune.dual.function import DualFunction
 from certune.dual.integers import FloatArray, IntArray
 from certune.dual.pieces import Pieces, canonical, check_canonical, checked, same
 from certune.dual.storage import decode_pieces, encode_pieces
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class PieceRecord:
+class PieceRecord(DualFunction):
     """Pieces, gaps and the name of the parameter; see :class:`certune.dual.PiecewiseFunction`."""
 
     _pieces: Pieces
@@ -89,26 +89,6 @@ class PieceRecord:
     def denominator(self) -> int:
         """Common denominator of all values and bounds."""
         return self._pieces.denominator
-
-    @property
-    def low(self) -> float:
-        """Left end of the domain."""
-        return float(self.starts[0])
-
-    @property
-    def high(self) -> float:
-        """Right end of the domain."""
-        return float(self.stops[-1])
-
-    @property
-    def n_pieces(self) -> int:
-        """Number of pieces."""
-        return int(self.starts.size)
-
-    @property
-    def breakpoints(self) -> FloatArray:
-        """Enclosures of the breakpoints, one row (stop, next start) for each gap."""
-        return np.column_stack((self.stops[:-1], self.starts[1:]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PieceRecord):

@@ -1,15 +1,26 @@
-"""Exact sums and means of piecewise constant functions."""
+"""Sums and means of functions of one parameter.
+
+Piecewise constant functions are added exactly. As soon as one summand has smooth pieces, so has
+the sum, and all rounding is part of its stated errors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import overload
 
+from certune.dual.function import DualFunction
 from certune.dual.piecewise import PiecewiseFunction
+from certune.dual.polynomial import PiecewisePolynomial
 from certune.errors import ParameterError
 
 
-def sum_of(functions: Iterable[PiecewiseFunction]) -> PiecewiseFunction:
+@overload
+def sum_of(functions: Iterable[PiecewiseFunction]) -> PiecewiseFunction: ...
+@overload
+def sum_of(functions: Iterable[DualFunction]) -> DualFunction: ...
+def sum_of(functions: Iterable[DualFunction]) -> DualFunction:
     """Return the exact sum of functions over the same domain.
 
     A point at which every summand is decided lies in a piece of the sum, be it a single point
@@ -19,13 +30,14 @@ def sum_of(functions: Iterable[PiecewiseFunction]) -> PiecewiseFunction:
 
     Parameters
     ----------
-    functions : iterable of PiecewiseFunction
+    functions : iterable of PiecewiseFunction or PiecewisePolynomial
         At least one function; all have the same domain.
 
     Returns
     -------
-    PiecewiseFunction
-        The sum, with the common name of the functions, or ``"t"`` if their names differ.
+    PiecewiseFunction or PiecewisePolynomial
+        The sum, with the common name of the functions, or ``"t"`` if their names differ. It is
+        piecewise constant, and exact, if all functions are.
 
     Raises
     ------
@@ -42,20 +54,24 @@ def sum_of(functions: Iterable[PiecewiseFunction]) -> PiecewiseFunction:
     >>> sum_of([step, step, step]).values
     array([0. , 1.5])
     """
-    return PiecewiseFunction._sum(_as_list(functions))
+    return _total(_as_list(functions))
 
 
-def mean(functions: Iterable[PiecewiseFunction]) -> PiecewiseFunction:
+@overload
+def mean(functions: Iterable[PiecewiseFunction]) -> PiecewiseFunction: ...
+@overload
+def mean(functions: Iterable[DualFunction]) -> DualFunction: ...
+def mean(functions: Iterable[DualFunction]) -> DualFunction:
     """Return the exact average of functions over the same domain.
 
     Parameters
     ----------
-    functions : iterable of PiecewiseFunction
+    functions : iterable of PiecewiseFunction or PiecewisePolynomial
         At least one function; all have the same domain.
 
     Returns
     -------
-    PiecewiseFunction
+    PiecewiseFunction or PiecewisePolynomial
         The sum of the functions, see :func:`sum_of`, divided by their number.
 
     Raises
@@ -74,14 +90,23 @@ def mean(functions: Iterable[PiecewiseFunction]) -> PiecewiseFunction:
     Fraction(2, 3)
     """
     summands = _as_list(functions)
-    return PiecewiseFunction._sum(summands) * Fraction(1, len(summands))
+    return _total(summands) * Fraction(1, len(summands))
 
 
-def _as_list(functions: Iterable[PiecewiseFunction]) -> list[PiecewiseFunction]:
+def _total(summands: list[DualFunction]) -> DualFunction:
+    constants = [item for item in summands if isinstance(item, PiecewiseFunction)]
+    if len(constants) == len(summands):
+        return PiecewiseFunction._sum(constants)
+    return PiecewisePolynomial._sum(summands)
+
+
+def _as_list(functions: Iterable[DualFunction]) -> list[DualFunction]:
     summands = list(functions)
     if not summands:
         raise ParameterError("A sum or mean needs at least one PiecewiseFunction, got none.")
     for summand in summands:
-        if not isinstance(summand, PiecewiseFunction):
-            raise ParameterError(f"Expected PiecewiseFunction objects, got {summand!r}.")
+        if not isinstance(summand, (PiecewiseFunction, PiecewisePolynomial)):
+            raise ParameterError(
+                f"Expected PiecewiseFunction or PiecewisePolynomial objects, got {summand!r}."
+            )
     return summands

@@ -11,11 +11,14 @@ from certune.estimators.linkage_clustering import LinkageClustering
 from certune.families.base import Family
 from certune.families.graph_ssl import HarmonicLabeling
 from certune.families.linkage import ClusteringInstance, Linkage
+from certune.families.logistic import (
+    ClassificationInstance,
+    RegularizedLogistic,
+    inverse_strength,
+)
 
 
-def estimator_for(
-    family: Family, params: Mapping[str, Any], instances: Sequence[Any] = ()
-) -> LinkageClustering | HarmonicClassifier:
+def estimator_for(family: Family, params: Mapping[str, Any], instances: Sequence[Any] = ()) -> Any:
     """Return the scikit-learn estimator of a family at one setting, not fitted.
 
     Parameters
@@ -25,12 +28,13 @@ def estimator_for(
     params : mapping
         Values of its free parameters.
     instances : sequence, optional
-        Where these agree on the metric or on the number of clusters, the estimator has it too.
+        Where these agree on what an estimator needs to know, such as a metric, the number of
+        clusters or of training points, the estimator has it too.
 
     Raises
     ------
     ParameterError
-        If the family has no estimator.
+        If the family has no estimator, or the instances do not agree.
 
     Examples
     --------
@@ -45,6 +49,8 @@ def estimator_for(
             n_neighbors=family.n_neighbors,
             **_common_metric(instances),
         )
+    if isinstance(family, RegularizedLogistic):
+        return _logistic_regression(family, float(params["lam"]), instances)
     if not isinstance(family, Linkage):
         raise ParameterError(
             f"There is no scikit-learn estimator for {type(family).__name__}: use "
@@ -75,3 +81,41 @@ def _common_metric(instances: Sequence[Any]) -> dict[str, Any]:
     return {
         "metric": list(metrics) if len(metrics) > 1 else metrics[0] if metrics else "precomputed"
     }
+
+
+def _logistic_regression(
+    family: RegularizedLogistic, lam: float, instances: Sequence[ClassificationInstance]
+) -> Any:
+    """Return LogisticRegression with the C that belongs to lam, after a StandardScaler if asked.
+
+    The l1 penalty with an intercept needs saga, because liblinear penalises the intercept.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    sizes = sorted({len(instance.X) for instance in instances})
+    if len(sizes) != 1:
+        raise ParameterError(
+            "scikit-learn's C depends on the number of training points, and the instances have "
+            f"{sizes or 'none'}: use certune.families.logistic.inverse_strength(lam, n_samples, "
+            "penalty) for C, or RegularizedLogisticPath(lam=...), which takes lam itself."
+        )
+    options: dict[str, Any] = {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}
+    if family.penalty == "l1":
+        solver = "saga" if family.fit_intercept else "liblinear"
+        options = {"solver": solver, "tol": 1e-5, "max_iter": 20_000, **_l1_option()}
+    model = LogisticRegression(
+        C=inverse_strength(lam, sizes[0], family.penalty),
+        fit_intercept=family.fit_intercept,
+        **options,
+    )
+    return make_pipeline(StandardScaler(), model) if family.standardize else model
+
+
+def _l1_option() -> dict[str, Any]:
+    """Return how this scikit-learn is asked for the l1 penalty; 1.8 has changed it."""
+    import sklearn
+
+    major, minor = (int(part) for part in sklearn.__version__.split(".")[:2])
+    return {"l1_ratio": 1.0} if (major, minor) >= (1, 8) else {"penalty": "l1"}

@@ -2,9 +2,10 @@
 
 A family runs on an instance at one parameter (``run``: the plain algorithm, a utility) and along
 a segment of the parameter space (``dual``: the same utility as an exact function of the
-parameter).  ``dual(t)`` equals ``run`` at that point; `certune.testing.check_family` holds a
-family to that.  Everything above this layer (tuning, guarantees, online learning) sees families
-only through this class.
+parameter).  ``dual(t)`` equals ``run`` at that point, up to the `tolerance` of a family whose
+utility is not a rational number; `certune.testing.check_family` holds a family to that.
+Everything above this layer (tuning, guarantees, online learning) sees families only through this
+class.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction
 from certune.pfaffian.structure import Structure
 from certune.space import ParameterSpace, Segment
 
@@ -41,6 +42,15 @@ class Family(ABC):
     def utility_range(self) -> tuple[float, float]:
         """Smallest and largest utility that any instance can have."""
         return 0.0, 1.0
+
+    @property
+    def tolerance(self) -> float:
+        """How much runs and duals may differ, and the gap at which an optimum counts as proved.
+
+        0 for utilities that are counts or other rational numbers. A family whose utility is only
+        computed up to an error states a bound of it here.
+        """
+        return 0.0
 
     @property
     def baselines(self) -> dict[str, dict[str, Any]]:
@@ -73,7 +83,10 @@ class Family(ABC):
 
     @abstractmethod
     def run_exact(self, instance: Any, params: Params) -> Fraction:
-        """Utility of the algorithm at one parameter, as an exact rational number."""
+        """Utility of the algorithm at one parameter, as an exact rational number.
+
+        A family with a positive `tolerance` returns a float of that accuracy.
+        """
 
     def run(self, instance: Any, params: Params) -> float:
         """Utility of the algorithm at one parameter: the plain algorithm, the oracle of `dual`.
@@ -97,7 +110,7 @@ class Family(ABC):
         """Output of the algorithm at one parameter."""
 
     @abstractmethod
-    def dual(self, instance: Any, along: Segment | None = None) -> PiecewiseFunction:
+    def dual(self, instance: Any, along: Segment | None = None) -> DualFunction:
         """Utility as an exact function of the position on a segment.
 
         Parameters
@@ -109,6 +122,6 @@ class Family(ABC):
 
         Returns
         -------
-        PiecewiseFunction
+        PiecewiseFunction or PiecewisePolynomial
             Function of t on the segment's domain, equal to `run` at ``along.at(t)``.
         """

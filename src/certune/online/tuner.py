@@ -236,8 +236,13 @@ class OnlineTuner:
 
     def _duals(self, instance: Any, dual: Any) -> list[PiecewiseFunction]:
         if dual is None:
-            return [self.family.dual(instance, along=line.segment) for line in self.lines]
+            dual = [self.family.dual(instance, along=line.segment) for line in self.lines]
         duals = [dual] if isinstance(dual, PiecewiseFunction) else list(dual)
+        if not all(isinstance(function, PiecewiseFunction) for function in duals):
+            raise InputError(
+                f"online learning needs piecewise constant utilities, and those of {self.family!r} "
+                "are smooth; tune its accuracy, or pass dual= a PiecewiseFunction that bounds them"
+            )
         domains = [(line.segment.low, line.segment.high) for line in self.lines]
         if [(function.low, function.high) for function in duals] != domains:
             raise InputError(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction, PiecewiseFunction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,15 +29,17 @@ HEAT_COLOURS = "cividis"
 # A narrow optimal interval is still drawn this wide, as a share of the domain.
 NARROWEST_SHARE = 0.004
 ROWS_WITH_NAMES = 30
+CURVE_POINTS = 600
 
 
 def landscape_figure(
-    landscape: PiecewiseFunction,
-    duals: Sequence[PiecewiseFunction],
+    landscape: DualFunction,
+    duals: Sequence[DualFunction],
     best_region: Sequence[tuple[float, float]],
     baselines: Mapping[str, float],
     name: str,
     *,
+    log_scale: bool = False,
     title: str = "",
     instance_names: Sequence[str] | None = None,
     path: str | PathLike[str] | None = None,
@@ -46,9 +48,9 @@ def landscape_figure(
 
     Parameters
     ----------
-    landscape : PiecewiseFunction
+    landscape : PiecewiseFunction or PiecewisePolynomial
         The mean.
-    duals : sequence of PiecewiseFunction
+    duals : sequence of PiecewiseFunction or PiecewisePolynomial
         One function for each instance, on the same domain.
     best_region : sequence of (float, float)
         Optimal intervals, to be shaded.
@@ -56,6 +58,8 @@ def landscape_figure(
         Values of default settings, drawn as horizontal lines.
     name : str
         Name of the parameter.
+    log_scale : bool, default=False
+        Whether the parameter has a logarithmic axis.
     title : str, optional
         Headline.
     instance_names : sequence of str, optional
@@ -77,7 +81,7 @@ def landscape_figure(
     )
     top = figure.add_subplot(grid[0, 0])
     strip = figure.add_subplot(grid[1, 0], sharex=top)
-    draw_landscape(top, landscape, best_region, baselines)
+    draw_landscape(top, landscape, best_region, baselines, log_scale=log_scale)
     top.legend(
         loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=10,
         borderaxespad=0.3, handlelength=2.4, columnspacing=1.6,
@@ -94,9 +98,11 @@ def landscape_figure(
 
 def draw_landscape(
     ax: Axes,
-    landscape: PiecewiseFunction,
+    landscape: DualFunction,
     best_region: Sequence[tuple[float, float]],
     baselines: Mapping[str, float],
+    *,
+    log_scale: bool = False,
 ) -> None:
     """Draw a landscape into axes, with its optimal set and the values of default settings.
 
@@ -104,19 +110,27 @@ def draw_landscape(
     ----------
     ax : matplotlib Axes
         Where to draw.
-    landscape : PiecewiseFunction
+    landscape : PiecewiseFunction or PiecewisePolynomial
         The mean.
     best_region : sequence of (float, float)
         Optimal intervals, to be shaded.
     baselines : mapping of str to float
         Values of default settings, drawn as horizontal lines.
+    log_scale : bool, default=False
+        Whether the parameter has a logarithmic axis.
     """
+    if log_scale:
+        ax.set_xscale("log")
     low, high = _visible_range(landscape, baselines)
     _shade(ax, landscape, best_region, f"optimal set ({landscape.max():.4g})")
-    ax.stairs(
-        landscape.values, _edges(landscape), baseline=None, color=LINE_COLOUR, linewidth=1.8,
-        zorder=3, label="exact mean utility",
-    )  # fmt: skip
+    line: dict[str, Any] = {
+        "color": LINE_COLOUR, "linewidth": 1.8, "zorder": 3, "label": "exact mean utility"
+    }  # fmt: skip
+    if isinstance(landscape, PiecewiseFunction):
+        ax.stairs(landscape.values, _edges(landscape), baseline=None, **line)
+    else:
+        places = _places(landscape, log_scale)
+        ax.plot(places, landscape(places), **line)
     for number, (label, value) in enumerate(sorted(baselines.items(), key=lambda item: -item[1])):
         hidden = "" if low <= value <= high else ", out of view"
         ax.axhline(
@@ -133,11 +147,10 @@ def draw_landscape(
     ax.legend(loc="best", fontsize=9)
 
 
-def _visible_range(
-    landscape: PiecewiseFunction, baselines: Mapping[str, float]
-) -> tuple[float, float]:
+def _visible_range(landscape: DualFunction, baselines: Mapping[str, float]) -> tuple[float, float]:
     """Return limits that show the landscape well; defaults that are far away stay outside."""
-    lowest, highest = float(landscape.values.min()), float(landscape.values.max())
+    values = _values(landscape)
+    lowest, highest = float(values.min()), float(values.max())
     reach = (highest - lowest) or 0.05
     near = [value for value in baselines.values() if lowest - reach <= value <= highest + reach]
     low, high = min(lowest, *near, highest), max(highest, *near, lowest)
@@ -145,35 +158,62 @@ def _visible_range(
     return low - margin, high + margin
 
 
-def _edges(function: PiecewiseFunction) -> FloatArray:
+def _values(function: DualFunction) -> FloatArray:
+    """Return the values of the steps, or those of a curve at many points."""
+    if isinstance(function, PiecewiseFunction):
+        return function.values
+    values = function(
+        np.concatenate((_places(function, False), _places(function, function.low > 0)))
+    )
+    return values[~np.isnan(values)]
+
+
+def _places(function: DualFunction, log_scale: bool) -> FloatArray:
+    """Return points at which to draw a curve: evenly many on the axis, and all ends of pieces."""
+    spread = np.geomspace if log_scale else np.linspace
+    even = np.clip(spread(function.low, function.high, CURVE_POINTS), function.low, function.high)
+    return np.unique(np.concatenate((even, function.starts, function.stops)))
+
+
+def _edges(function: DualFunction) -> FloatArray:
     """Return where to draw the steps: the middles of the gaps, and the ends of the domain."""
     middles = function.breakpoints.mean(axis=1)
     return np.concatenate(([function.low], middles, [function.high]))
 
 
 def _shade(
-    ax: Axes, landscape: PiecewiseFunction, region: Sequence[tuple[float, float]], label: str | None
+    ax: Axes, landscape: DualFunction, region: Sequence[tuple[float, float]], label: str | None
 ) -> None:
-    narrowest = NARROWEST_SHARE * (landscape.high - landscape.low)
     for number, (low, high) in enumerate(region):
-        missing = max(0.0, narrowest - (high - low)) / 2
+        low, high = _visible(ax, landscape, low, high)
         ax.axvspan(
-            low - missing, high + missing, color=OPTIMUM_COLOUR, alpha=0.45, linewidth=0, zorder=1,
+            low, high, color=OPTIMUM_COLOUR, alpha=0.45, linewidth=0, zorder=1,
             label=label if number == 0 else None,
         )  # fmt: skip
 
 
+def _visible(ax: Axes, landscape: DualFunction, low: float, high: float) -> tuple[float, float]:
+    """Return an interval that is wide enough to be seen."""
+    if ax.get_xscale() == "log":
+        narrowest = (landscape.high / landscape.low) ** NARROWEST_SHARE
+        factor = max(1.0, narrowest / (high / low)) ** 0.5
+        return low / factor, high * factor
+    missing = max(0.0, NARROWEST_SHARE * (landscape.high - landscape.low) - (high - low)) / 2
+    return low - missing, high + missing
+
+
 def _draw_strip(
     ax: Axes,
-    duals: Sequence[PiecewiseFunction],
+    duals: Sequence[DualFunction],
     region: Sequence[tuple[float, float]],
     names: Sequence[str] | None,
 ) -> Any:
-    lowest = min(float(dual.values.min()) for dual in duals)
-    highest = max(float(dual.values.max()) for dual in duals)
+    lowest = min(float(_values(dual).min()) for dual in duals)
+    highest = max(float(_values(dual).max()) for dual in duals)
     for row, dual in enumerate(duals):
+        edges, values = _steps(dual, ax.get_xscale() == "log")
         mesh = ax.pcolormesh(
-            _edges(dual), [row - 0.44, row + 0.44], dual.values[None], cmap=HEAT_COLOURS,
+            edges, [row - 0.44, row + 0.44], values[None], cmap=HEAT_COLOURS,
             vmin=lowest, vmax=highest, rasterized=True,
         )  # fmt: skip
     for end in {end for interval in region for end in interval}:
@@ -187,6 +227,14 @@ def _draw_strip(
     _tidy(ax)
     ax.tick_params(axis="y", length=0, labelsize=8)
     return mesh
+
+
+def _steps(function: DualFunction, log_scale: bool) -> tuple[FloatArray, FloatArray]:
+    """Return a function as edges and values of steps, a curve with its values in between."""
+    if isinstance(function, PiecewiseFunction):
+        return _edges(function), function.values
+    edges = _places(function, log_scale)
+    return edges, function(0.5 * edges[:-1] + 0.5 * edges[1:])
 
 
 def _draw_scale(ax: Axes, mesh: Any) -> None:

@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction, PiecewiseFunction, PiecewisePolynomial
 from certune.errors import CertificateError, CertuneError
 from certune.families.base import Family
 from certune.space import Segment
@@ -39,13 +39,15 @@ class Certificate:
         Hashes of all instances, in order.
     segment : Segment
         The line of settings.
-    duals : tuple of PiecewiseFunction
+    duals : tuple of PiecewiseFunction or PiecewisePolynomial
         Exact utilities of the covered instances, which are the first ``len(duals)``; all of them
         unless tuning ended early.
     best_value : Fraction
-        Claimed maximum of the mean utility over the covered instances.
+        Claimed maximum of the mean utility over the covered instances, which is attained.
     best_region : tuple of (float, float)
-        Claimed set of maximisers.
+        Claimed set of maximisers, or intervals that contain it where functions have an error.
+    best_point : float
+        A setting at which the best value is attained.
     upper_bound : Fraction
         Claimed upper bound of the mean utility over all instances.
     checksum : str
@@ -57,9 +59,10 @@ class Certificate:
     family_fingerprint: str
     instance_fingerprints: tuple[str, ...] = field(repr=False)
     segment: Segment
-    duals: tuple[PiecewiseFunction, ...] = field(repr=False)
+    duals: tuple[DualFunction, ...] = field(repr=False)
     best_value: Fraction
     best_region: tuple[tuple[float, float], ...]
+    best_point: float
     upper_bound: Fraction
     checksum: str
     format_version: int = FORMAT_VERSION
@@ -130,8 +133,8 @@ def make_certificate(
     family: Family,
     segment: Segment,
     instance_fingerprints: Sequence[str],
-    duals: Sequence[PiecewiseFunction],
-    landscape: PiecewiseFunction,
+    duals: Sequence[DualFunction],
+    landscape: DualFunction,
     upper_bound: Fraction,
 ) -> Certificate:
     """Return the certificate for the mean of exact functions, `landscape`."""
@@ -143,6 +146,7 @@ def make_certificate(
             "duals": tuple(duals),
             "best_value": landscape.max_exact,
             "best_region": tuple(landscape.argmax()),
+            "best_point": landscape.best_point,
             "upper_bound": upper_bound,
         }
     )
@@ -170,12 +174,15 @@ def _content(certificate: Certificate) -> dict[str, Any]:
         },
         "best_value": str(certificate.best_value),
         "best_region": [list(interval) for interval in certificate.best_region],
+        "best_point": certificate.best_point,
         "upper_bound": str(certificate.upper_bound),
         "duals": [_encoded(dual) for dual in certificate.duals],
     }
 
 
-def _encoded(dual: PiecewiseFunction) -> dict[str, Any]:
+def _encoded(dual: DualFunction) -> dict[str, Any]:
+    if not isinstance(dual, PiecewiseFunction):
+        return {key: array.tolist() for key, array in dual.to_arrays().items()}
     return {
         "name": dual.name,
         "starts": dual.starts.tolist(),
@@ -185,6 +192,11 @@ def _encoded(dual: PiecewiseFunction) -> dict[str, Any]:
         "gap_upper": dual.gap_upper.tolist(),
         "denominator": dual.denominator,
     }
+
+
+def _decoded(arrays: Mapping[str, Any]) -> DualFunction:
+    kind = PiecewisePolynomial if "coefficients" in arrays else PiecewiseFunction
+    return kind(**arrays)
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
@@ -209,9 +221,10 @@ def _from_content(stored: Mapping[str, Any]) -> Certificate:
         family_fingerprint=str(stored["family_fingerprint"]),
         instance_fingerprints=tuple(str(item) for item in stored["instance_fingerprints"]),
         segment=Segment.line(**stored["segment"]),
-        duals=tuple(PiecewiseFunction(**arrays) for arrays in stored["duals"]),
+        duals=tuple(_decoded(arrays) for arrays in stored["duals"]),
         best_value=Fraction(stored["best_value"]),
         best_region=tuple((float(low), float(high)) for low, high in stored["best_region"]),
+        best_point=float(stored["best_point"]),
         upper_bound=Fraction(stored["upper_bound"]),
         checksum=str(stored["checksum"]),
     )

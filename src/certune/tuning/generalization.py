@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction, PiecewiseFunction, mean
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family
 from certune.guarantees import (
@@ -66,8 +66,8 @@ class Generalization:
     family: Family
     segment: Segment
     upper_bound_exact: Fraction
-    landscape: PiecewiseFunction
-    duals: list[PiecewiseFunction]
+    landscape: DualFunction
+    duals: list[DualFunction]
     evaluation: Evaluation
     instances: list[Any]
 
@@ -263,20 +263,21 @@ class Generalization:
     def _selected(self, rule: str, epsilon: Any, width: Any) -> Selection:
         low, high = (Fraction(end) for end in self.family.utility_range)
         duals = self._exact_functions
+        landscape = mean(duals)
         if rule == "optimum":
-            return widest_plateau(self.landscape, rule=rule)
+            return widest_plateau(landscape, rule=rule)
         if rule == "plateau":
             slack = PLATEAU_SHARE * (high - low) if epsilon is None else epsilon
-            return widest_plateau(self.landscape, slack)
+            return widest_plateau(landscape, slack)
         if rule == "one-standard-error":
-            return one_standard_error(self.landscape, duals)
+            return one_standard_error(landscape, duals)
         if rule == "smoothed":
-            domain = Fraction(self.landscape.high) - Fraction(self.landscape.low)
+            domain = Fraction(landscape.high) - Fraction(landscape.low)
             window = WINDOW_SHARE * domain if width is None else width
-            return smoothed_optimum(self.landscape, window)
+            return smoothed_optimum(landscape, window)
         if rule == "guaranteed":
-            simple = best_simple_setting(self.landscape, duals, (low, high), SELECTION_DELTA)
-            value, t = self.landscape.enclose_exact(simple.coordinate)[0], simple.coordinate
+            simple = best_simple_setting(landscape, duals, (low, high), SELECTION_DELTA)
+            value, t = landscape.enclose_exact(simple.coordinate)[0], simple.coordinate
             return Selection(rule, t, (t, t), value, Fraction(0))
         raise ParameterError(f"rule must be one of {list(RULES)}, got {rule!r}")
 
@@ -285,8 +286,8 @@ class Generalization:
         """Exact functions over all settings, if there are such."""
         if self.family.space.n_free != 1:
             return None
-        constant = all(isinstance(dual, PiecewiseFunction) for dual in self.duals)
-        return list(self.duals) if constant else None
+        constant = [dual for dual in self.duals if isinstance(dual, PiecewiseFunction)]
+        return constant if len(constant) == len(self.duals) else None
 
     @property
     def _exact_functions(self) -> list[PiecewiseFunction]:

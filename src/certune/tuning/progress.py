@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from certune.dual import PiecewiseFunction, mean
+from certune.dual import DualFunction, mean
 
 
 def blend(finished: Fraction, n_finished: int, unfinished: Fraction, n_instances: int) -> Fraction:
@@ -32,7 +32,7 @@ class Progress:
         Pieces of the finished functions together.
     utility_range : tuple of float
         Smallest and largest utility that an unfinished instance can have.
-    duals : tuple of PiecewiseFunction
+    duals : tuple of DualFunction
         The finished functions, in the order of the instances.
 
     Notes
@@ -46,10 +46,10 @@ class Progress:
     n_instances: int
     n_pieces: int
     utility_range: tuple[float, float]
-    duals: tuple[PiecewiseFunction, ...] = field(repr=False)
+    duals: tuple[DualFunction, ...] = field(repr=False)
 
     @cached_property
-    def landscape(self) -> PiecewiseFunction:
+    def landscape(self) -> DualFunction:
         """Exact mean over the finished instances."""
         return mean(self.duals)
 

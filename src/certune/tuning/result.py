@@ -8,10 +8,10 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction
 from certune.errors import CertificateError, ParameterError
 from certune.families.base import Family
-from certune.space import Segment
+from certune.space import LogReal, Segment
 from certune.tuning.certificate import Certificate, make_certificate
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.generalization import Generalization
@@ -40,9 +40,9 @@ class TuningResult(Generalization):
         How tuning ended.
     upper_bound_exact : Fraction
         No setting has a larger mean utility over all instances.
-    landscape : PiecewiseFunction
+    landscape : PiecewiseFunction or PiecewisePolynomial
         Exact mean utility over the finished instances, as a function of t.
-    duals : list of PiecewiseFunction
+    duals : list of PiecewiseFunction or PiecewisePolynomial
         Exact utility of each finished instance.
     evaluation : Evaluation
         Plain runs of the best setting and of the defaults, instance by instance.
@@ -56,15 +56,19 @@ class TuningResult(Generalization):
     segment: Segment
     status: Status
     upper_bound_exact: Fraction
-    landscape: PiecewiseFunction
-    duals: list[PiecewiseFunction]
+    landscape: DualFunction
+    duals: list[DualFunction]
     evaluation: Evaluation
     instances: list[Any]
     elapsed: float
 
     @property
     def best_params(self) -> dict[str, Any]:
-        """A best setting: the centre of the widest interval of `best_region`."""
+        """A best setting.
+
+        The centre of the widest interval of `best_region` where the landscape is piecewise
+        constant, and otherwise the point with the largest proved value.
+        """
         return dict(self.evaluation.params)
 
     @property
@@ -79,7 +83,7 @@ class TuningResult(Generalization):
 
     @property
     def best_region(self) -> list[tuple[float, float]]:
-        """All closed intervals of t in which the landscape is at its maximum."""
+        """All closed intervals of t in which the landscape is, or can be, at its maximum."""
         return self.landscape.argmax()
 
     @property
@@ -89,8 +93,12 @@ class TuningResult(Generalization):
 
     @property
     def gap(self) -> float:
-        """Exact difference of upper bound and best value, rounded once; 0 proves the optimum."""
-        return float(self.upper_bound_exact - self.best_value_exact)
+        """Difference of upper bound and best value, rounded once; 0 proves the optimum.
+
+        Where utilities are only known up to an error, a run can exceed the bound by that error;
+        such a difference counts as 0.
+        """
+        return max(0.0, float(self.upper_bound_exact - self.best_value_exact))
 
     @property
     def baselines(self) -> dict[str, float]:
@@ -182,15 +190,24 @@ class TuningResult(Generalization):
                 self.best_region,
                 self.baselines,
                 name=self.landscape.name,
+                log_scale=self._is_logarithmic,
                 title=title,
                 instance_names=names,
                 path=path,
             )
         if path is not None:
             raise ParameterError("Pass either path or ax: whoever made the axes saves the figure.")
-        draw_landscape(ax, self.landscape, self.best_region, self.baselines)
+        draw_landscape(
+            ax, self.landscape, self.best_region, self.baselines, log_scale=self._is_logarithmic
+        )
         ax.set(xlabel=self.landscape.name, title=title)
         return ax.figure
+
+    @property
+    def _is_logarithmic(self) -> bool:
+        """Whether the coordinate of the segment is a parameter with a logarithmic scale."""
+        free = {item.name: item for item in self.family.space.parameters}
+        return isinstance(free.get(self.landscape.name), LogReal)
 
     def to_frame(self) -> Any:
         """Return a table of the instances; needs pandas, ``pip install 'certune[frame]'``.

@@ -1,8 +1,9 @@
 """Exact tuning over one free parameter.
 
-The utility of each instance is an exact piecewise constant function of the parameter. Their
-average, computed without rounding, is the quantity to maximise, so its best piece is the global
-optimum on the instances (empirical risk minimisation), and the other pieces are the proof.
+The utility of each instance is an exact function of the parameter: piecewise constant, or smooth
+on pieces up to a stated error. Their average is the quantity to maximise, so its maximum is the
+global optimum on the instances (empirical risk minimisation), and the bounds of all other pieces
+are the proof.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, TypeAlias
 
 import joblib
 
-from certune.dual import PiecewiseFunction, mean
+from certune.dual import DualFunction, mean
 from certune.errors import CertificateError, ParameterError
 from certune.families.base import Family
 from certune.space import Segment
@@ -113,7 +114,7 @@ class _Run:
     ) -> None:
         self.family = family
         self.instances = instances
-        self.duals: list[PiecewiseFunction] = []
+        self.duals: list[DualFunction] = []
         self.started = started
         self._deadline = deadline
         self._n_pieces = 0
@@ -141,7 +142,7 @@ class _Run:
             arriving.close()
         return None if len(self.duals) == len(self.instances) else Status.TIME_LIMIT
 
-    def _arriving(self, n_jobs: int | None) -> Generator[PiecewiseFunction, None, None]:
+    def _arriving(self, n_jobs: int | None) -> Generator[DualFunction, None, None]:
         tasks = self._handed_out()
         if nothing_is_compiled():
             # Workers that compile the same kernels side by side would only hinder each other.
@@ -172,7 +173,7 @@ class _Run:
         return any([callback(state) is True for callback in callbacks])
 
 
-def _dual(family: Family, instance: Any, caller: int) -> PiecewiseFunction:
+def _dual(family: Family, instance: Any, caller: int) -> DualFunction:
     """Compute an exact function; a worker process leaves Ctrl-C to the process that called."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if os.getpid() == caller or not in_main_thread:
@@ -217,10 +218,9 @@ def _check_options(timeout: Any, n_jobs: Any, callbacks: object, progress: objec
 def _result(run: _Run, segment: Segment, status: Status | None, n_jobs: int | None) -> TuningResult:
     family, n_finished, n_instances = run.family, len(run.duals), len(run.instances)
     landscape = mean(run.duals)
-    low, high = landscape.widest_plateau(0)
-    centre = min(max(0.5 * low + 0.5 * high, low), high)
-    evaluation = evaluate(family, run.instances, segment.at(centre), n_jobs)
-    _confirm(run.duals, centre, evaluation)
+    best = landscape.best_point
+    evaluation = evaluate(family, run.instances, segment.at(best), n_jobs)
+    _confirm(run.duals, best, evaluation, Fraction(family.tolerance))
     largest = Fraction(family.utility_range[1])
     upper_bound = blend(landscape.upper_bound_exact, n_finished, largest, n_instances)
     if not family.proves_duals:
@@ -228,7 +228,7 @@ def _result(run: _Run, segment: Segment, status: Status | None, n_jobs: int | No
     if status is None and not family.proves_duals:
         status = Status.UNPROVED
     elif status is None:
-        proved = upper_bound == landscape.max_exact
+        proved = upper_bound - landscape.max_exact <= Fraction(family.tolerance)
         status = Status.OPTIMAL if proved else Status.UNDECIDED
     return TuningResult(
         family=family,
@@ -243,11 +243,15 @@ def _result(run: _Run, segment: Segment, status: Status | None, n_jobs: int | No
     )
 
 
-def _confirm(duals: Sequence[PiecewiseFunction], t: float, evaluation: Evaluation) -> None:
+def _confirm(
+    duals: Sequence[DualFunction], t: float, evaluation: Evaluation, tolerance: Fraction
+) -> None:
     """Compare the exact functions at the optimum with what the plain algorithm gives there."""
     for number, dual in enumerate(duals):
-        promised, reached = dual.value_at(t), evaluation.utilities[number]
-        if promised is not None and promised != reached:
+        lower, upper = dual.enclose_exact(t)
+        reached = evaluation.utilities[number]
+        if not lower - tolerance <= reached <= upper + tolerance:
+            promised = f"{lower}" if lower == upper else f"{float(lower)!r} to {float(upper)!r}"
             raise CertificateError(
                 f"The exact function of {evaluation.instance_names[number]} promises the utility "
                 f"{promised} at {evaluation.params}, but family.run gives {reached}: the family's "

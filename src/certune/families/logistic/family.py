@@ -1,0 +1,317 @@
+"""Regularised logistic regression as a family of algorithms, with lam as its parameter.
+
+The model minimises
+
+    (1/m) sum_i log(1 + exp(-y_i (x_i . b + b_0))) + lam |b|_1    or    + lam |b|_2^2
+
+on training data, and its utility is measured on validation data (`sec:logistic-distributional`).
+Paths are followed by :mod:`certune.families.logistic.ridge` and
+:mod:`certune.families.logistic.lasso`; the surrogates of `thm:rosset1` are in
+:mod:`certune.families.logistic.rosset`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import numbers
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certune.dual import DualFunction, PiecewisePolynomial
+from certune.errors import InputError, ParameterError
+from certune.families.base import Family, Params
+from certune.families.logistic.accuracy import accuracy_dual
+from certune.families.logistic.instance import ClassificationInstance
+from certune.families.logistic.model import LogisticModel
+from certune.families.logistic.path import (
+    CoefficientPath,
+    coefficient_path,
+    solution_at,
+)
+from certune.families.logistic.rosset import SurrogatePath, surrogate_dual, surrogate_path
+from certune.families.logistic.training import TrainingData
+from certune.families.logistic.utility import (
+    hits_at,
+    log_loss_at,
+    log_loss_dual,
+    margins,
+    mean_loss,
+)
+from certune.space import LogReal, ParameterSpace, Segment
+
+PENALTIES = ("l1", "l2")
+METRICS = ("log-loss", "accuracy")
+# Share of the tolerance at which curves are aimed; five stated errors must fit into a gap.
+CURVE_SHARE = 0.05
+# Aims for margins and for single solutions.
+MARGIN_TARGET = 1e-11
+SOLUTION_TARGET = 1e-13
+
+
+class RegularizedLogistic(Family):
+    """Logistic regression with an l1 or l2 penalty, tuned over its weight lam.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}, default="l2"
+        lam times the sum of squared, or of absolute, coefficients; see Notes for scikit-learn's C.
+    lam : tuple of float, default=(1e-4, 10.0)
+        Range of lam, ``0 < low < high``.
+    metric : {"log-loss", "accuracy"}, default="log-loss"
+        Utility on the validation data: `max_loss` minus the mean log-loss (natural logarithm), cut
+        off at 0; or the share of points that are classified rightly.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept, which has no penalty.
+    standardize : bool, default=False
+        Whether columns are shifted and scaled to mean 0 and variance 1 on the training data of
+        each instance; the validation data are transformed likewise.
+    max_loss : float, default=2.0
+        The constant H of the utility with values in [0, H]; a loss beyond it counts as H. Guessing
+        has a loss of 0.69.
+    tolerance : float, default=1e-8
+        Aim for the error of log-loss curves and for the gap of the optimum; the stated errors of
+        the result say what was reached. The accuracy is exact.
+
+    Notes
+    -----
+    scikit-learn's ``LogisticRegression`` minimises C times the *sum* of losses plus |b|_2^2 / 2,
+    or plus |b|_1. For m training points, C = 1 / (2 m lam) with l2 and C = 1 / (m lam) with l1;
+    lam = 1 / (2 m C) and lam = 1 / (m C).
+
+    What is proved and what is estimated is told in ``docs/theory/logistic-path.md``.
+
+    Examples
+    --------
+    >>> import certune as ct
+    >>> family = RegularizedLogistic(lam=(1e-3, 1.0), standardize=True)
+    >>> result = ct.tune(family, ct.datasets.breast_cancer_classification(3))
+    >>> result.status.name, result.gap < 1e-8
+    ('OPTIMAL', True)
+    """
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        lam: tuple[float, float] = (1e-4, 10.0),
+        metric: str = "log-loss",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        max_loss: float = 2.0,
+        tolerance: float = 1e-8,
+    ) -> None:
+        self.penalty = _choice("penalty", penalty, PENALTIES)
+        self.metric = _choice("metric", metric, METRICS)
+        self.fit_intercept = bool(fit_intercept)
+        self.standardize = bool(standardize)
+        self.max_loss = _positive("max_loss", max_loss)
+        self._tolerance = _positive("tolerance", tolerance)
+        if not isinstance(lam, (tuple, list, np.ndarray)) or len(lam) != 2:
+            raise ParameterError(f"lam must be a range (low, high), got {lam!r}")
+        self._space = ParameterSpace((LogReal("lam", *lam),))
+
+    @property
+    def space(self) -> ParameterSpace:
+        """The parameter lam and its range, on a logarithmic scale."""
+        return self._space
+
+    @property
+    def lam(self) -> tuple[float, float]:
+        """The range of lam."""
+        (parameter,) = self._space.parameters
+        assert isinstance(parameter, LogReal)
+        return parameter.low, parameter.high
+
+    @property
+    def tolerance(self) -> float:
+        """Aim for the error of curves and for the gap; 0 for the accuracy, which is exact."""
+        return self._tolerance if self.metric == "log-loss" else 0.0
+
+    @property
+    def utility_range(self) -> tuple[float, float]:
+        """From 0 to the largest utility: `max_loss`, or 1 for the accuracy."""
+        return 0.0, self.max_loss if self.metric == "log-loss" else 1.0
+
+    @property
+    def baselines(self) -> dict[str, dict[str, Any]]:
+        """The two ends of the range and the middle of its logarithm."""
+        low, high = self.lam
+        middle = min(max(math.sqrt(low) * math.sqrt(high), low), high)
+        return {"weakest": {"lam": low}, "middle": {"lam": middle}, "strongest": {"lam": high}}
+
+    def __repr__(self) -> str:
+        parts = [f"{self.penalty!r}, lam={self.lam}, metric={self.metric!r}"]
+        parts += [f"fit_intercept={self.fit_intercept}, standardize={self.standardize}"]
+        if self.metric == "log-loss":
+            parts.append(f"max_loss={self.max_loss}, tolerance={self._tolerance}")
+        return f"RegularizedLogistic({', '.join(parts)})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of everything that defines the family."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+    def check_instance(self, instance: Any) -> None:
+        """Raise `InputError` if the instance does not fit this family."""
+        if not isinstance(instance, ClassificationInstance):
+            raise InputError(
+                f"expected a ClassificationInstance, got {type(instance).__name__}; make one with "
+                "certune.ClassificationInstance(X, y, X_val, y_val)"
+            )
+
+    def instance_fingerprint(self, instance: ClassificationInstance) -> str:
+        """Hash of the instance's content."""
+        return instance.fingerprint
+
+    def data(self, instance: ClassificationInstance) -> TrainingData:
+        """Return the prepared data of an instance."""
+        self.check_instance(instance)
+        return TrainingData(instance, self.fit_intercept, self.standardize)
+
+    def solve(self, instance: ClassificationInstance, params: Params) -> LogisticModel:
+        """Fit the model at one value of lam.
+
+        Parameters
+        ----------
+        instance : ClassificationInstance
+            The data.
+        params : mapping or float
+            lam, any positive number.
+
+        Returns
+        -------
+        LogisticModel
+            Coefficients with a proved error, and what is special about the columns.
+        """
+        data, lam = self.data(instance), self._lam(params)
+        solution = solution_at(data, self.penalty, lam, SOLUTION_TARGET)
+        coef, intercept = data.original(solution.coefficients)
+        return LogisticModel(lam, coef, intercept, instance.classes, solution.radius, *data.columns)
+
+    def run_exact(self, instance: ClassificationInstance, params: Params) -> Fraction:
+        """Utility at one value of lam; for the log-loss a float within the tolerance.
+
+        Raises
+        ------
+        UndecidedError
+            If a validation point lies on the boundary between the classes up to the error of
+            the solution.
+        """
+        data, lam = self.data(instance), self._lam(params)
+        solution = solution_at(data, self.penalty, lam, SOLUTION_TARGET)
+        if self.metric == "log-loss":
+            return log_loss_at(solution, data.validation, self.max_loss)
+        hits = hits_at(solution, data.validation, instance.y_val)
+        return Fraction(int(hits.sum()), len(hits))
+
+    def path(self, instance: ClassificationInstance) -> CoefficientPath:
+        """Return the coefficients as functions of lam over the whole range."""
+        low, high = self.lam
+        return self._path(self.data(instance), low, high)
+
+    def _path(self, data: TrainingData, low: float, high: float) -> CoefficientPath:
+        quantity, target = mean_loss(data.validation), CURVE_SHARE * self._tolerance
+        if self.metric == "accuracy":
+            quantity, target = margins(data.validation), MARGIN_TARGET
+        return coefficient_path(data, self.penalty, low, high, quantity, target)
+
+    def dual(self, instance: ClassificationInstance, along: Segment | None = None) -> DualFunction:
+        """Utility as a function of lam.
+
+        Parameters
+        ----------
+        instance : ClassificationInstance
+            The data.
+        along : Segment, optional
+            A part of the range of lam; by default all of it.
+
+        Returns
+        -------
+        PiecewisePolynomial or PiecewiseFunction
+            Log-loss: polynomials in log lam with stated errors. Accuracy: constant pieces, with
+            the breakpoints enclosed.
+        """
+        whole = self.space.default_segment()
+        segment = whole if along is None else along
+        if not isinstance(segment, Segment) or (segment.origin, segment.direction) != (
+            whole.origin,
+            whole.direction,
+        ):
+            raise ParameterError(f"lam must be the coordinate of the segment, got {along!r}")
+        data = self.data(instance)
+        path = self._path(data, segment.low, segment.high)
+        if self.metric == "log-loss":
+            return log_loss_dual(path, data.validation, self.max_loss, segment.name)
+
+        def hits(lam: float) -> Any:
+            solution = solution_at(data, self.penalty, lam, SOLUTION_TARGET)
+            return hits_at(solution, data.validation, instance.y_val)
+
+        return accuracy_dual(path, data.validation, instance.y_val, hits, segment.name)
+
+    def surrogate(self, instance: ClassificationInstance, epsilon: float) -> SurrogatePath:
+        """Return the piecewise linear surrogate of the path (`thm:rosset1`).
+
+        Parameters
+        ----------
+        instance : ClassificationInstance
+            The data.
+        epsilon : float
+            Step of lam; its error is of the order of epsilon squared for epsilon up to about a
+            third of the lower end of the range.
+        """
+        return surrogate_path(self.data(instance), self.penalty, *self.lam, epsilon)
+
+    def surrogate_dual(
+        self, instance: ClassificationInstance, epsilon: float
+    ) -> PiecewisePolynomial:
+        """Return the log-loss utility of the surrogate path, as a function of lam.
+
+        Parameters
+        ----------
+        instance : ClassificationInstance
+            The data.
+        epsilon : float
+            Step of lam.
+        """
+        path = self.surrogate(instance, epsilon)
+        return surrogate_dual(path, self.data(instance).validation, self.max_loss, "lam")
+
+    def _lam(self, params: Params) -> float:
+        """Return lam; any positive number is allowed, not only the range."""
+        if isinstance(params, Mapping):
+            if set(params) != {"lam"}:
+                raise ParameterError(f"expected a value for exactly 'lam', got {dict(params)!r}")
+            params = params["lam"]
+        return _positive("lam", params)
+
+
+def inverse_strength(lam: float, n_samples: int, penalty: str) -> float:
+    """Return scikit-learn's C for lam: ``1 / (2 m lam)`` with l2 and ``1 / (m lam)`` with l1.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the penalty relative to the mean loss.
+    n_samples : int
+        Number m of training points.
+    penalty : {"l1", "l2"}
+        The penalty.
+    """
+    return 1.0 / ((2.0 if penalty == "l2" else 1.0) * n_samples * lam)
+
+
+def _choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise ParameterError(f"{name} must be one of {allowed}, got {value!r}")
+    return str(value)
+
+
+def _positive(name: str, value: Any) -> float:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not 0.0 < float(value) < math.inf:
+        raise ParameterError(f"{name} must be a positive finite number, got {value!r}")
+    return float(value)

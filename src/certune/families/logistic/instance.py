@@ -1,0 +1,176 @@
+"""One problem of binary classification: training and validation data.
+
+Everything that the fit of a model sees is fixed and checked here once; numbers are taken to be
+exact from this point on. The setting is that of `sec:logistic-distributional`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from certune.errors import InputError
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class ClassificationInstance:
+    """Data to fit a binary classifier, and data to judge it.
+
+    The value is immutable: arrays are copied and read-only.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, p)
+        Finite features of the training data.
+    y : array-like of shape (m,)
+        Labels, of exactly two classes: numbers, strings or other sortable values.
+    X_val : array-like of shape (m', p)
+        Features of the validation data.
+    y_val : array-like of shape (m',)
+        Their labels. It may happen that all are of one class; both utilities are defined then.
+    name : str, optional
+        Shown in messages and reports.
+
+    Attributes
+    ----------
+    X, X_val : ndarray
+        Features.
+    y, y_val : ndarray of float
+        Labels as -1 and 1, in the order of `classes`.
+    classes : tuple
+        The two labels, sorted.
+
+    Raises
+    ------
+    InputError
+        For data that are not of this form.
+
+    Examples
+    --------
+    >>> ClassificationInstance([[0.0], [1.0], [2.0]], [0, 1, 1], [[0.5]], [1], name="tiny")
+    ClassificationInstance('tiny', 3 + 1 points, 1 feature, classes (0, 1))
+    """
+
+    X: FloatArray
+    y: FloatArray
+    X_val: FloatArray
+    y_val: FloatArray
+    classes: tuple[Any, Any]
+    name: str | None
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_val: ArrayLike,
+        y_val: ArrayLike,
+        name: str | None = None,
+    ) -> None:
+        if name is not None and not isinstance(name, str):
+            raise InputError(f"name must be a string, got {name!r}")
+        features, validation = _features(X, "X"), _features(X_val, "X_val")
+        if features.shape[1] != validation.shape[1]:
+            raise InputError(
+                f"X and X_val must have the same columns, got {features.shape[1]} and "
+                f"{validation.shape[1]}"
+            )
+        labels, held_out = _labels(y, "y", len(features)), _labels(y_val, "y_val", len(validation))
+        classes = _classes(labels)
+        fields = {
+            "X": features,
+            "y": _signs(labels, classes),
+            "X_val": validation,
+            "y_val": _validation_signs(held_out, classes),
+            "classes": classes,
+            "name": name,
+        }
+        for field, value in fields.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, field, value)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns p."""
+        return int(self.X.shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the data; the name does not count."""
+        digest = hashlib.sha256(repr((self.X.shape, self.X_val.shape, self.classes)).encode())
+        for array in (self.X, self.y, self.X_val, self.y_val):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        label = "" if self.name is None else f"{self.name!r}, "
+        plural = "" if self.n_features == 1 else "s"
+        return (
+            f"ClassificationInstance({label}{len(self.X)} + {len(self.X_val)} points, "
+            f"{self.n_features} feature{plural}, classes {self.classes})"
+        )
+
+
+def _features(values: ArrayLike, what: str) -> FloatArray:
+    try:
+        # Adding zero copies, and turns -0.0 into 0.0.
+        array = np.ascontiguousarray(np.asarray(values, dtype=np.float64) + 0.0)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers: {error}") from error
+    if array.ndim != 2 or array.size == 0:
+        raise InputError(
+            f"{what} must be a table of at least one row and column, got the shape {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise InputError(
+            f"{what} has the value {array[row, column]} in row {row}, column {column}; impute or "
+            "drop what is missing"
+        )
+    if np.abs(array).max() > 1e100:
+        raise InputError(f"{what} has values beyond 1e100; divide the columns by their scale")
+    return array
+
+
+def _labels(values: ArrayLike, what: str, size: int) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.shape != (size,):
+        raise InputError(f"{what} must have one label for each of {size} rows, got {array.shape}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(f"{what} has labels that are not finite; drop these rows")
+    return array
+
+
+def _classes(labels: NDArray[Any]) -> tuple[Any, Any]:
+    try:
+        found = np.unique(labels).tolist()
+    except TypeError as error:
+        raise InputError(f"y must have sortable labels: {error}") from error
+    if len(found) != 2:
+        shown = ", ".join(map(repr, found[:5])) + (", ..." if len(found) > 5 else "")
+        raise InputError(
+            f"y must have exactly two classes, got {len(found)}: {shown}; a model of one class or "
+            "of many is not a binary classifier"
+        )
+    return found[0], found[1]
+
+
+def _signs(labels: NDArray[Any], classes: tuple[Any, Any]) -> FloatArray:
+    return np.where(labels == classes[1], 1.0, -1.0)
+
+
+def _validation_signs(labels: NDArray[Any], classes: tuple[Any, Any]) -> FloatArray:
+    known = np.isin(labels, np.asarray(classes))
+    if not known.all():
+        raise InputError(
+            f"y_val has the label {labels[~known][0]!r}, which is not among the classes "
+            f"{classes} of the training data"
+        )
+    return _signs(labels, classes)

@@ -1,0 +1,105 @@
+"""The path of l2-regularised logistic regression, as polynomials in log lam.
+
+The solution is an analytic function of lam > 0, so that a few panels of Chebyshev points cover
+any range. Every solution starts from the polynomial of the previous degree.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.errors import UndecidedError
+from certune.families.logistic.panels import Panel, PathPiece, Quantity
+from certune.families.logistic.smooth import Node, RotatedProblem, SmoothProblem
+
+FloatArray = npt.NDArray[np.float64]
+
+DEGREES = (6, 12, 24, 48, 96)
+# Where the polynomials are checked: in the middle, and close to the upper end.
+CHECKS = (0.5, 0.03)
+# A panel of this width in log lam is not split again.
+NARROWEST = 1e-3
+# Share of the target that the errors of the solutions themselves may have.
+NODE_SHARE = 0.01
+
+
+def ridge_problem(design: FloatArray, n_features: int) -> SmoothProblem:
+    """Return the smooth problem of the l2 penalty.
+
+    With more columns than rows it is posed in the row space.
+
+    Parameters
+    ----------
+    design : ndarray
+        Rows y_i x_i, or y_i (x_i, 1) with an intercept.
+    n_features : int
+        Number of columns without the intercept.
+    """
+    n_rows, n_columns = design.shape
+    if n_features <= n_rows:
+        return SmoothProblem(design, np.zeros(n_columns), _twice(n_columns, n_features))
+    basis, _ = np.linalg.qr(design[:, :n_features].T)
+    rotated = np.column_stack((design[:, :n_features] @ basis, design[:, n_features:]))
+    width = rotated.shape[1]
+    quadratic = _twice(width, basis.shape[1])
+    return RotatedProblem(np.ascontiguousarray(rotated), np.zeros(width), quadratic, design, basis)
+
+
+def _twice(size: int, n_penalised: int) -> FloatArray:
+    quadratic = np.full(size, 2.0)
+    quadratic[n_penalised:] = 0.0
+    return quadratic
+
+
+def ridge_path(
+    problem: SmoothProblem, low: float, high: float, quantity: Quantity, target: float
+) -> list[PathPiece]:
+    """Follow the solution over ``[low, high]``.
+
+    Parameters
+    ----------
+    problem : SmoothProblem
+        From :func:`ridge_problem`.
+    low, high : float
+        The range of lam, ``0 < low < high``.
+    quantity : Quantity
+        What is followed.
+    target : float
+        Aim for the error of the quantity.
+
+    Returns
+    -------
+    list of PathPiece
+        Touching pieces, from low to high.
+
+    Raises
+    ------
+    UndecidedError
+        If the path cannot be followed to this error.
+    """
+    radius = NODE_SHARE * target / quantity.steepness
+
+    def solve(lam: float, start: FloatArray) -> Node:
+        return problem.solve(lam, start, radius)
+
+    def follow(low: float, high: float, known: list[Node]) -> list[PathPiece]:
+        panel = Panel(low, high, solve, problem.expanded, quantity, CHECKS)
+        for node in known:
+            panel.put(node)
+        piece = panel.sample(DEGREES, np.zeros(problem.design.shape[1]), target)
+        if piece is not None:
+            return [piece]
+        middle = math.sqrt(low) * math.sqrt(high)
+        if math.log(high / low) < NARROWEST:
+            raise UndecidedError(
+                f"The path around lam = {middle:.6g} is too rough to be followed to an error of "
+                f"{target:.3g}; raise the tolerance or the lower end of the range."
+            )
+        ends = [panel.end(-1.0), panel.end(0.0), panel.end(1.0)]
+        middle = ends[1].lam
+        return [*follow(low, middle, ends[:2]), *follow(middle, high, ends[1:])]
+
+    return follow(low, high, [])

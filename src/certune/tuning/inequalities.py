@@ -1,0 +1,138 @@
+"""Claims about the mean of functions with smooth pieces, proved by a second algorithm.
+
+The maximum of such a mean is not a number that one could derive twice and compare; the claims are
+inequalities. They are proved here from the functions of the instances, without their sum: on a
+cell of half-width h around c a polynomial p differs from p(c) + p'(c) (x - c) by at most
+M h^2 / 2, where M bounds the second derivative. Slopes of all functions are added with their
+signs before a bound is taken, and cells that cannot be settled are halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+from numpy.polynomial import chebyshev
+
+from certune.dual import DualFunction, PiecewiseFunction, PiecewisePolynomial
+from certune.errors import CertificateError
+from certune.tuning.certificate import Certificate
+
+FloatArray = npt.NDArray[np.float64]
+UNIT = 2.0**-53
+MOST_ROUNDS = 60
+MOST_CELLS = 200_000
+
+
+def check_best_point(certificate: Certificate) -> None:
+    """Check that the best point is a maximiser that attains the best value."""
+    t = certificate.best_point
+    if not any(low <= t <= high for low, high in certificate.best_region):
+        raise CertificateError(f"The claimed best point {t!r} is outside of the optimal set.")
+    attained = sum((dual.enclose_exact(t)[0] for dual in certificate.duals), Fraction(0))
+    if attained < certificate.best_value * len(certificate.duals):
+        raise CertificateError(
+            f"The claimed best value {float(certificate.best_value)!r} is not attained at {t!r}."
+        )
+
+
+def prove_claims(certificate: Certificate, upper_bound: Fraction) -> None:
+    """Prove best value, optimal set and upper bound of the mean of the covered instances."""
+    duals, best = certificate.duals, certificate.best_value
+    check_best_point(certificate)
+    low, high = duals[0].low, duals[0].high
+    _prove_at_most(duals, [(low, high)], upper_bound, "upper bound")
+    edges = [low, *(end for interval in certificate.best_region for end in interval), high]
+    if edges != sorted(edges):
+        raise CertificateError("The claimed optimal set is not in order within the domain.")
+    outside = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
+    _prove_at_most(duals, outside, best, "optimal set")
+
+
+def _prove_at_most(
+    duals: Sequence[DualFunction],
+    intervals: Sequence[tuple[float, float]],
+    bound: Fraction,
+    what: str,
+) -> None:
+    """Prove that the mean is at most `bound` on closed intervals."""
+    ends = np.unique(np.concatenate([(dual.starts, dual.stops) for dual in duals], axis=None))
+    level = float(bound * len(duals)) - 2 * UNIT * abs(float(bound * len(duals)))
+    cells = [
+        np.unique(np.concatenate(([low], ends[(low < ends) & (ends < high)], [high])))
+        for low, high in intervals
+    ]
+    low = np.concatenate([edges[:-1] for edges in cells] or [np.empty(0)])
+    high = np.concatenate([edges[1:] for edges in cells] or [np.empty(0)])
+    for _ in range(MOST_ROUNDS):
+        open_ = _upper_bounds(duals, low, high) > level
+        low, high = low[open_], high[open_]
+        if low.size == 0:
+            return
+        middle = 0.5 * low + 0.5 * high
+        if low.size > MOST_CELLS or not ((low < middle) & (middle < high)).any():
+            break
+        low, high = np.concatenate((low, middle)), np.concatenate((middle, high))
+    raise CertificateError(
+        f"The claimed {what} cannot be proved from the functions: around {low[0]!r} their mean may "
+        f"exceed {float(bound)!r}."
+    )
+
+
+def _upper_bounds(duals: Sequence[DualFunction], low: FloatArray, high: FloatArray) -> FloatArray:
+    """Bound the sum of all functions on cells, each within one piece or gap of every function."""
+    centre, slope, rest = np.zeros(low.size), np.zeros(low.size), np.zeros(low.size)
+    for dual in duals:
+        rows = np.searchsorted(dual.starts, low, side="right") - 1
+        in_gap = high > dual.stops[rows]
+        if isinstance(dual, PiecewiseFunction):
+            tops = np.append(dual.gap_upper, 0)
+            numerators = np.where(in_gap, tops[rows], dual.numerators[rows])
+            values = numerators.astype(np.float64) / dual.denominator
+            centre += values
+            rest += 4 * UNIT * np.abs(values)
+        else:
+            assert isinstance(dual, PiecewisePolynomial)
+            tops = np.append(dual.gap_upper, 0.0)
+            centre += np.where(in_gap, tops[rows], 0.0)
+            _add_polynomials(dual, rows, ~in_gap, low, high, centre, slope, rest)
+    total = np.abs(centre) + np.abs(slope) + rest
+    bounds: FloatArray = centre + np.abs(slope) + rest + (len(duals) + 4) * UNIT * total
+    return bounds
+
+
+def _add_polynomials(
+    dual: PiecewisePolynomial,
+    rows: npt.NDArray[np.intp],
+    present: npt.NDArray[np.bool_],
+    low: FloatArray,
+    high: FloatArray,
+    centre: FloatArray,
+    slope: FloatArray,
+    rest: FloatArray,
+) -> None:
+    """Add value at the centre, half-width times slope, and the rest, in place."""
+    rows = rows[present]
+    start, stop = dual.starts[rows], dual.stops[rows]
+    left, right = low[present], high[present]
+    if dual.scale == "log":
+        # Distances of logarithms, so that narrow pieces lose no digits.
+        width = np.log1p((stop - start) / start)
+        from_left, from_right = np.log1p((left - start) / start), np.log1p((right - start) / start)
+    else:
+        width, from_left, from_right = stop - start, left - start, right - start
+    place = np.clip((from_left + from_right) / width - 1.0, -1.0, 1.0)
+    half = (from_right - from_left) / width
+    k = np.arange(dual.coefficients.shape[1], dtype=np.float64)
+    sizes = np.abs(dual.coefficients)
+    curvature = (sizes @ (k**2 * np.abs(k**2 - 1.0) / 3.0))[rows]
+    rounding = 64 * UNIT * (sizes @ (k + 1.0) ** 3)[rows]
+    columns = dual.coefficients[rows].T
+    derivative = chebyshev.chebder(columns) if len(columns) > 1 else np.zeros_like(columns)
+    centre[present] += chebyshev.chebval(place, columns, tensor=False)
+    slope[present] += half * chebyshev.chebval(place, derivative, tensor=False)
+    # The derivative has the coefficients 2 sum j c_j, whose rounding errors weigh (j + 1)^5.
+    steep = 64 * UNIT * (sizes @ (k + 1.0) ** 5)[rows]
+    rest[present] += 0.5 * curvature * half**2 + half * steep + rounding + dual.errors[rows]

@@ -1,0 +1,97 @@
+"""The surrogates of the paper: how their error depends on the step, and what follows from it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import certune as ct
+from certune.families.logistic import surrogate_excess_bound
+
+INSTANCE = ct.datasets.breast_cancer_classification(1, n_train=80, n_validation=40)[0]
+LOW, HIGH = 0.05, 0.3
+
+
+def worst_error(family, epsilon, n_points=60):
+    path = family.surrogate(INSTANCE, epsilon)
+    data = family.data(INSTANCE)
+    errors = []
+    for lam in np.linspace(LOW, HIGH, n_points).tolist():
+        model = family.solve(INSTANCE, lam)
+        coef, _ = data.original(path.at(lam))
+        errors.append(np.linalg.norm((coef - model.coef) * data.scale[1]))
+    return max(errors)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_ridge_error_is_of_second_order(fit_intercept):
+    family = ct.RegularizedLogistic(
+        "l2", lam=(LOW, HIGH), standardize=True, fit_intercept=fit_intercept
+    )
+    coarse, fine = worst_error(family, LOW / 4), worst_error(family, LOW / 16)
+    # A quarter of the step: a sixteenth of the error, up to terms of third order.
+    assert fine < coarse / 10
+    assert fine < 0.01
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_lasso_error_decreases(fit_intercept):
+    family = ct.RegularizedLogistic(
+        "l1", lam=(LOW, HIGH), standardize=True, fit_intercept=fit_intercept
+    )
+    coarse, fine = worst_error(family, LOW / 4), worst_error(family, LOW / 64)
+    assert fine < coarse / 4 and fine < 0.02
+
+
+def test_knots_begin_at_the_solution_and_end_at_the_range():
+    family = ct.RegularizedLogistic("l2", lam=(LOW, HIGH), standardize=True)
+    path, model = family.surrogate(INSTANCE, 0.01), family.solve(INSTANCE, LOW)
+    coef, intercept = family.data(INSTANCE).original(path.at(LOW))
+    np.testing.assert_allclose(coef, model.coef, atol=1e-9)
+    assert intercept == pytest.approx(model.intercept, abs=1e-9)
+    assert path.n_intervals == 25 and path.knots[-1] == HIGH
+
+
+def test_the_surrogate_dual_is_the_utility_of_the_surrogate():
+    for penalty in ("l1", "l2"):
+        family = ct.RegularizedLogistic(penalty, lam=(LOW, HIGH), standardize=True)
+        path, dual = family.surrogate(INSTANCE, 0.02), family.surrogate_dual(INSTANCE, 0.02)
+        rows = family.data(INSTANCE).validation
+        for lam in np.random.default_rng(0).uniform(LOW, HIGH, 30).tolist():
+            expected = 2.0 - np.logaddexp(0.0, -(rows @ path.at(lam))).mean()
+            lower, upper = dual.enclose(lam)
+            assert lower <= expected <= upper and upper - lower < 1e-6
+        difference = (dual - family.surrogate_dual(INSTANCE, 0.0005)).upper_bound
+        assert 0 <= difference < 0.01
+
+
+def test_steps_must_be_possible():
+    family = ct.RegularizedLogistic(lam=(LOW, HIGH))
+    for epsilon in (0.0, -1.0, math.inf, 1e-9):
+        with pytest.raises(ct.ParameterError, match="epsilon must be positive"):
+            family.surrogate(INSTANCE, epsilon)
+
+
+def test_excess_bound():
+    # cells = 2 (9 + 2 * 10 * 100) + 1 = 4019; 2 sqrt(2 ln 4019 / 100) + 2 * 0.01
+    # + sqrt(2 ln 40 / 100) for H = 1, delta = 0.05.
+    expected = 2 * math.sqrt(2 * math.log(4019) / 100) + 0.02 + math.sqrt(2 * math.log(40) / 100)
+    assert surrogate_excess_bound(100, 10, 0.01, 1.0, 0.05) == pytest.approx(expected)
+    assert surrogate_excess_bound(100, 10, 0.0, 2.0, 0.05) == pytest.approx(2 * (expected - 0.02))
+    with pytest.raises(ct.ParameterError, match="delta in"):
+        surrogate_excess_bound(100, 10, 0.01, 1.0, 1.5)
+
+
+def test_the_excess_bound_covers_a_known_distribution():
+    """Utilities of random concave tents: the tuned peak is within the bound of the best one."""
+    rng = np.random.default_rng(0)
+    grid = np.linspace(0.0, 1.0, 401)
+    peaks = rng.normal(0.5, 0.15, 20000)
+    truth = np.array([np.clip(1 - 2 * np.abs(t - peaks), 0, 1).mean() for t in grid])
+    n_failed = 0
+    for _ in range(200):
+        sample = rng.normal(0.5, 0.15, 30)
+        means = np.clip(1 - 2 * np.abs(grid[:, None] - sample), 0, 1).mean(axis=1)
+        excess = truth.max() - truth[np.argmax(means)]
+        n_failed += excess > surrogate_excess_bound(30, 1, 0.0, 1.0, 0.1)
+    assert n_failed <= 0.1 * 200
