@@ -16,3 +16,13 @@ def test_harmonic_labeling(tmp_path):
     pictures = sorted(path.name for path in tmp_path.glob("*.png"))
     assert pictures == ["graph.png", "mean.png", "one_problem.png"]
     assert all((tmp_path / name).stat().st_size > 10_000 for name in pictures)
+
+
+def test_logistic_path(tmp_path):
+    finished = subprocess.run(
+        [sys.executable, EXAMPLES / "logistic_path.py", tmp_path],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "OPTIMAL" in finished.stdout and "certificate verified" in finished.stdout
+    pictures = {"accuracy.png", "coefficients.png", "curves.png", "landscape.png"}
+    assert {path.name for path in tmp_path.iterdir()} == pictures

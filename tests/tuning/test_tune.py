@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import os
+import subprocess
 import sys
 import time
 from fractions import Fraction
@@ -423,3 +425,28 @@ def test_status_messages_differ():
     messages = [status.value for status in Status]
     assert len(set(messages)) == len(messages)
     assert all(str(a) != str(b) for a, b in itertools.combinations(Status, 2))
+
+
+LOGISTIC_CHECK = """
+import certune as ct
+instances = ct.datasets.breast_cancer_classification(3, n_train=150, n_validation=40)
+for penalty in ("l1", "l2"):
+    family = ct.RegularizedLogistic(penalty, lam=(1e-3, 1.0), standardize=True)
+    for n_jobs in (1, 2):
+        print(ct.tune(family, instances, n_jobs=n_jobs, progress=False).certificate.checksum)
+"""
+
+
+def test_logistic_curves_do_not_depend_on_workers_threads_and_hashes():
+    found = []
+    for seed, threads in (("0", "1"), ("1", "2")):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "OPENBLAS_NUM_THREADS": threads}
+        environment.pop("OMP_NUM_THREADS", None)
+        finished = subprocess.run(
+            [sys.executable, "-c", LOGISTIC_CHECK],
+            capture_output=True, text=True, check=True, env=environment,
+        )  # fmt: skip
+        found.append(finished.stdout.split())
+    for l1_one, l1_two, l2_one, l2_two in found:
+        assert l1_one == l1_two and l2_one == l2_two
+    assert found[0] == found[1]

@@ -18,6 +18,7 @@ from certune.families.logistic.panels import PathPiece, Quantity, value_at
 from certune.families.logistic.ridge import ridge_path, ridge_problem
 from certune.families.logistic.smooth import Node
 from certune.families.logistic.support import LassoProblem
+from certune.families.logistic.threads import one_thread
 from certune.families.logistic.training import TrainingData
 
 FloatArray = npt.NDArray[np.float64]
@@ -77,6 +78,7 @@ class CoefficientPath:
         return self.expanders[index](value_at(piece.points, piece.local(lam)))
 
 
+@one_thread
 def coefficient_path(
     data: TrainingData, penalty: str, low: float, high: float, quantity: Quantity, target: float
 ) -> CoefficientPath:
@@ -127,6 +129,7 @@ def lasso_problem(data: TrainingData) -> LassoProblem:
     return LassoProblem(np.ascontiguousarray(data.design[:, data.kept]), n_features)
 
 
+@one_thread
 def solution_at(data: TrainingData, penalty: str, lam: float, target: float) -> Solution:
     """Solve at one value of lam, without the path: the plain algorithm.
 

@@ -25,6 +25,7 @@ from certune.dual import PiecewisePolynomial
 from certune.errors import ParameterError
 from certune.families.logistic.panels import chebyshev_coefficients
 from certune.families.logistic.path import lasso_problem, solution_at
+from certune.families.logistic.threads import one_thread
 from certune.families.logistic.training import TrainingData
 from certune.kernels.coordinate_descent import penalised_minimum
 
@@ -68,6 +69,7 @@ class SurrogatePath:
         return found
 
 
+@one_thread
 def surrogate_path(
     data: TrainingData, penalty: str, low: float, high: float, epsilon: float
 ) -> SurrogatePath:

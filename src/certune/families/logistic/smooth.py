@@ -30,7 +30,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, dtrtrs
 from scipy.special import expit
 
 from certune.errors import UndecidedError
-from certune.kernels.products import accurate_transposed_product
+from certune.kernels.newton import accurate_residual, chord
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -235,22 +235,17 @@ class SmoothProblem:
         if not candidates or self.quadratic.any():
             return None
         moved, factor, anchor = min(candidates, key=lambda candidate: candidate[0])
-        point, before = start, REUSED
-        while moved <= REUSED:
-            gradient, _ = self.gradient(lam, point)
-            step = -factor.solve(gradient)
-            reach = float(np.abs(self.design @ step).max())
-            point, moved = point + step, moved + reach
-            if reach > 0.5 * before:
-                return None
-            if reach <= REFINED:
-                point, radius = self._refined(lam, point, factor, moved, target)
-                if radius > MOST_EXCESS * target:
-                    return None
-                slope = -factor.solve(self.penalty_gradient(point))
-                return Node(lam, point, radius, slope, 0, factor, anchor)
-            before = reach
-        return None
+        point, moved, settled = chord(
+            self.design, self.transposed, lam * self.linear, factor.lower, start, moved,
+            REUSED, REFINED,
+        )  # fmt: skip
+        if not settled:
+            return None
+        point, radius = self._refined(lam, point, factor, moved, target)
+        if radius > MOST_EXCESS * target:
+            return None
+        slope = -factor.solve(self.penalty_gradient(point))
+        return Node(lam, point, radius, slope, 0, factor, anchor)
 
     def _refined(
         self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
@@ -278,7 +273,7 @@ class SmoothProblem:
     def residual(self, lam: float, point: FloatArray) -> Residual:
         """Return the gradient at a point, accurately."""
         penalty = lam * self.penalty_gradient(point)
-        return residual_of(self.design, self.transposed, point, penalty)
+        return Residual(*accurate_residual(self.design, self.transposed, point, penalty))
 
     def radius(self, lam: float, residual: Residual, factor: Factor, moved: float) -> float:
         """Bound the distance of a point to the solution.
@@ -333,11 +328,12 @@ class RotatedProblem(SmoothProblem):
         n_features, rank = self.basis.shape
         penalty = 2.0 * lam * coefficients
         penalty[n_features:] = 0.0
-        found = residual_of(self.original, self._original_transposed, coefficients, penalty)
-        gradient = found.inside
+        gradient, rounding, spread = accurate_residual(
+            self.original, self._original_transposed, coefficients, penalty
+        )
         inside = np.append(self.basis.T @ gradient[:n_features], gradient[n_features:])
         outside = gradient[:n_features] - self.basis @ inside[:rank]
-        return Residual(inside, found.rounding, found.spread, float(np.linalg.norm(outside)))
+        return Residual(inside, rounding, spread, float(np.linalg.norm(outside)))
 
     def radius(self, lam: float, residual: Residual, factor: Factor, moved: float) -> float:
         """Bound the distance of a point to the solution, in the original coordinates."""
@@ -353,19 +349,6 @@ class RotatedProblem(SmoothProblem):
         """Return the coefficients in the original coordinates."""
         rank = self.basis.shape[1]
         return np.append(self.basis @ point[:rank], point[rank:])
-
-
-def residual_of(
-    design: FloatArray, transposed: FloatArray, point: FloatArray, penalty: FloatArray
-) -> Residual:
-    """Return the gradient at a point, for a design given with its transpose."""
-    margins = accurate_transposed_product(transposed, point)
-    chances = expit(-margins)
-    gradient = penalty - accurate_transposed_product(design, chances) / len(chances)
-    rounding = 8 * UNIT * float(np.linalg.norm(np.abs(penalty) + np.abs(gradient)))
-    weights = np.maximum(chances * (1.0 - chances), 1e-300)
-    errors = 4 * UNIT * (weights * (np.abs(margins) + 1.0) + chances)
-    return Residual(gradient, rounding, math.sqrt(float(np.mean(errors**2 / weights))))
 
 
 def distance_bound(nu: float, inverse_norm: float, largest_row: float) -> float:
