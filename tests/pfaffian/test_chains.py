@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from certune.errors import InputError
+from certune.errors import InputError, ParameterError, UndecidedError
 from certune.families.programs.figure import figure_boundaries, figure_chain
 from certune.pfaffian import Chain, chain_of, constant, exp, log, parameters, sqrt
 from certune.pfaffian.construction import ChainBuilder
@@ -146,3 +146,25 @@ def test_complexity_does_not_depend_on_history():
     one = (sqrt(z + y) / (y + z) + exp(z)).complexity
     y, z = parameters("aa_third zz_fourth")
     assert (sqrt(z + y) / (y + z) + exp(z)).complexity == one
+
+
+def test_a_constant_may_divide_a_derivative():
+    (r,) = parameters("r")
+    chain = Chain({"r": 1 / a, "g": log(a) / log(2)}, {"r": {"a": -(r**2)}, "g": {"a": r / log(2)}})
+    assert (chain.length, chain.degree) == (2, 2)
+
+
+def test_bad_chains_are_refused_with_reasons():
+    (r,) = parameters("r")
+    shifted, cube = 1 / sqrt(-a - 3), {"r": {"a": r**3}}
+    with pytest.raises(InputError, match="must be a mapping"):
+        Chain([exp(a)], {})
+    with pytest.raises(InputError, match="uses 'b', which is neither"):
+        Chain({"r": exp(a)}, {"r": {"a": r * b}})
+    with pytest.raises(ParameterError, match="range of 'a'"):
+        Chain({"r": 1 / a}, {"r": {"a": -r * r}}, {"a": (2,)})
+    # The derivative is r^3 / 2; where the function has no value, that cannot be seen.
+    with pytest.raises(UndecidedError, match="neither proved nor tested.*pass domain="):
+        Chain({"r": shifted}, cube)
+    with pytest.raises(InputError, match=r"not r\*\*3"):
+        Chain({"r": shifted}, cube, {"a": (-9, -4)})

@@ -176,3 +176,21 @@ def test_float_of_a_number():
     assert float(sqrt(2)) == math.sqrt(2)
     with pytest.raises(TypeError, match="depends on a"):
         float(a)
+
+
+def test_numbers_of_numpy_are_exact():
+    assert a * np.float32(0.1) is a * Fraction(13421773, 134217728)
+    assert np.float32(0.5) * a is a / 2 and a + np.int8(3) is a + 3
+
+
+def test_signs_outside_of_the_domain_are_unknown():
+    assert (1 / (a - 1)).sign({"a": 1}) is None
+    assert sqrt(a).sign({"a": -1}) is None
+    assert (a**b).sign({"a": -1, "b": Fraction(1, 3)}) is None
+
+
+def test_a_parameter_is_no_float():
+    with pytest.raises(TypeError, match="functions of certune.pfaffian in place of those of math"):
+        math.exp(a)
+    with pytest.raises(ParameterError, match="got 'x'"):
+        exp(a)(a="x")

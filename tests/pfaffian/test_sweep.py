@@ -168,3 +168,34 @@ def test_what_is_undefined_at_a_point_is_named():
     undefined = program(lambda _, p: 1 if log(p["t"] - 1) >= 0 else 0)
     with pytest.raises(InputError, match="not known to be a real number"):
         undefined(None, {"t": 0.5})
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        (t + 1) ** 2 - t * t - 2 * t - 1,
+        exp(t) * exp(-t) - 1,
+        (t * t - 1) / (t + 2) - t + 2 - 3 / (t + 2),
+    ],
+    ids=str,
+)
+def test_a_function_that_vanishes_has_one_cell(node):
+    (cell,) = cells_of(node, -1.0, 1.0)
+    assert cell.sign == 0
+
+
+def test_a_guarded_root_leaves_no_wide_gap():
+    # The root exists on [3/5, 7/10] only; u >= 1/10000 on an interval with these ends.
+    def guarded(a):
+        u = (a - Fraction(3, 5)) * (Fraction(7, 10) - a)
+        if u < 0:
+            return 0
+        return 2 if sqrt(u) >= Fraction(1, 100) else 1
+
+    found = sweep(guarded, "t", 0.0, 1.0)
+    assert [piece.value.value for piece in found.pieces] == [0, 1, 2, 1, 0]
+    reach = math.sqrt(0.05**2 - 0.01**2)
+    ends = [0.6, 0.65 - reach, 0.65 + reach, 0.7]
+    for left, right, end in zip(found.pieces, found.pieces[1:], ends, strict=False):
+        assert left.stop <= end + 1e-15 and end - 1e-15 <= right.start
+        assert right.start - left.stop < 1e-11

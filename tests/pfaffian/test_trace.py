@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import certune as ct
-from certune.errors import InputError, ParameterError
+from certune.errors import CertuneError, InputError, ParameterError
 from certune.families.programs.figure import FIGURE_DOMAIN, figure_utility
 from certune.pfaffian import BranchLimitError, argsort, exp, parameters, program, sqrt, trace
 
@@ -167,3 +167,67 @@ def test_sorting_is_exact_and_stable():
     assert argsort(keys, descending=True) == [3, 0, 1, 2]
     found = trace(lambda x, p: argsort([p["a"], p["b"], 0])[0], None, {"a": (-1, 1), "b": (-1, 1)})
     assert {path.value.value for path in found.paths} == {0, 1, 2}
+
+
+def test_identities_are_no_branches():
+    def identities(_, p):
+        a = p["a"]
+        squares = (a + 1) ** 2 >= a * a + 2 * a + 1
+        roots = sqrt(2) * sqrt(3) + a >= sqrt(6) + a
+        inverses = exp(a) * exp(-a) == 1
+        return 1 if squares and roots and inverses else 0
+
+    (path,) = trace(identities, None, {"a": (-1, 1)}).paths
+    assert path.value.value == 1 and path.conditions == ()
+
+
+def test_comparisons_with_one_outcome_are_no_branches():
+    # 35^a + 60^a > 33^a + 60^a for a > 0: the common term is large, the ratio near 1.
+    def compared(_, p):
+        a = p["a"]
+        return 1 if 35**a + 60**a >= 33**a + 60**a else 0
+
+    (path,) = trace(compared, None, {"a": (0.25, 6)}).paths
+    assert path.value.value == 1
+
+
+def test_a_loop_that_need_not_end_stops_at_the_limit():
+    def doublings(_, p):
+        a, steps = p["a"], 0
+        while a < 1:
+            a, steps = 2 * a, steps + 1
+        return steps
+
+    assert len(trace(doublings, None, {"a": (0.01, 1)}).paths) == 8
+    with pytest.raises(BranchLimitError, match="does a loop end") as error:
+        trace(doublings, None, {"a": (0, 1)}, limit=30)
+    assert error.value.trace.paths == ()
+
+
+def test_formulas_have_no_truth_value_outside_of_their_domain():
+    def guarded(_, p):
+        a = p["a"]
+        return (1 if 1 / (a - 1) >= 3 else 0) if a > 1 else 0
+
+    formula = trace(guarded, None, {"a": (0, 2)}).formula(1)
+    assert [formula.holds({"a": a}) for a in (0, 1, Fraction(5, 4), 2)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_formulas_with_too_many_clauses_are_refused():
+    def differences(n, p):
+        return 1 if all(p["a"] != i for i in range(n)) else 0
+
+    assert len(trace(differences, 4, {"a": (-1, 9)}).formula(1).clauses) == 2**4
+    found = trace(differences, 25, {"a": (-1, 30)})
+    with pytest.raises(CertuneError, match="more than 100000 clauses"):
+        found.formula(1)
+
+
+def test_a_program_is_a_function():
+    with pytest.raises(InputError, match="a program is a function"):
+        trace(3, None, {"a": (0, 1)})

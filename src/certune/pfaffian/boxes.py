@@ -7,12 +7,15 @@ cut in two until the budget is spent, and then belong to both outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
-from certune.pfaffian.evaluation import ball_sign, enclose
+import flint
+from flint import arb
+
+from certune.pfaffian.evaluation import PRECISION, Jet, as_ball, ball_sign, enclose, jet
 from certune.pfaffian.expressions import Expression
 
 Ranges = dict[str, tuple[float, float]]
@@ -52,32 +55,54 @@ class Box:
             yield {name: Fraction(x) for name, x in zip(self.ranges, corner, strict=True)}
 
 
-def split_by_sign(node: Expression, boxes: list[Box], budget: int) -> dict[int | None, list[Box]]:
+def _sign_on(node: Expression, ranges: Ranges) -> int | None:
+    """Sign on a box, by the natural enclosure and by the mean value theorem."""
+    value = enclose(node, ranges)
+    sign = ball_sign(value)
+    if sign is not None or not value.is_finite():
+        return sign
+    with flint.ctx.workprec(PRECISION):
+        sides = {name: as_ball(ranges[name]) for name in node.parameters}
+        centre = {name: arb(0.5 * sum(ranges[name])) for name in sides}
+        value = enclose(node, centre)
+        for name in sides:
+            moving = {each: Jet(sides[each], arb(1) if each == name else None) for each in sides}
+            slope = jet(node, moving, {}).slope
+            if slope is not None:
+                value += slope * (sides[name] - centre[name])
+        return ball_sign(value)
+
+
+def split_by_sign(
+    forms: Sequence[Expression], boxes: list[Box], budget: int
+) -> dict[int | None, list[Box]]:
     """Sort boxes by the sign of a function, None where it stays open.
 
     Parameters
     ----------
-    node : Expression
-        The function.
+    forms : sequence of Expression
+        Expressions with the sign of the function; what one leaves open the next may tell.
     boxes : list of Box
         Where to look.
     budget : int
         Largest number of evaluations on boxes.
     """
     sorted_boxes: dict[int | None, list[Box]] = {-1: [], 0: [], 1: [], None: []}
+    names = forms[0].parameters
     pending = list(boxes)
     n_used = 0
     # Breadth first, so that the budget is spent evenly.
     while pending:
         following: list[Box] = []
         for position, box in enumerate(pending):
-            sign = ball_sign(enclose(node, box.ranges))
+            signs = (_sign_on(form, box.ranges) for form in forms)
+            sign = next((sign for sign in signs if sign is not None), None)
             n_used += 1
             if sign is not None:
                 sorted_boxes[sign].append(box)
             elif n_used + len(pending) - position + 2 * len(following) >= budget:
                 sorted_boxes[None].append(replace(box, is_certain=False))
             else:
-                following += box.halves(node.parameters)
+                following += box.halves(names)
         pending = following
     return sorted_boxes

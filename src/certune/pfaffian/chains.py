@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from certune.errors import InputError, UndecidedError
+from certune.pfaffian.domains import domain_of
 from certune.pfaffian.evaluation import ball_sign
 from certune.pfaffian.expressions import Expression, as_expression, parameter
 from certune.pfaffian.graph import postorder
 from certune.pfaffian.normal_form import is_zero
-from certune.pfaffian.operations import ADD, INTEGER_POWER, MULTIPLY, SUBTRACT
+from certune.pfaffian.operations import ADD, DIVIDE, INTEGER_POWER, MULTIPLY, SUBTRACT
 from certune.pfaffian.polynomials import Polynomial
 
 _SAMPLES = 4
@@ -104,6 +105,11 @@ class Chain:
         derivatives: Mapping[str, Mapping[str, Any]],
         domain: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
+        for given, what in ((functions, "functions"), (derivatives, "derivatives")):
+            if not isinstance(given, Mapping):
+                raise InputError(
+                    f"{what} must be a mapping by the names of functions, got {given!r}"
+                )
         nodes = {name: as_expression(function) for name, function in functions.items()}
         self.parameters = tuple(sorted({p for node in nodes.values() for p in node.parameters}))
         _check_names(nodes, derivatives, self.parameters)
@@ -146,6 +152,9 @@ class Chain:
         domain : mapping of parameter to (low, high), optional
             Where to draw points for the numerical check.
         """
+        ranges = {name: _SAMPLE_RANGE for name in self.parameters}
+        if domain is not None:
+            ranges.update(domain_of(domain).ranges)
         seen: set[Expression] = set()
         for function in self.functions:
             seen.add(function.function)
@@ -155,19 +164,20 @@ class Chain:
                     raise InputError(
                         f"the derivative of {function.name} uses a later function of the chain"
                     )
-                self._verify_derivative(function, name, given, domain)
+                self._verify_derivative(function, name, given, ranges)
 
     def _verify_derivative(
         self,
         function: ChainFunction,
         name: str,
         given: Polynomial,
-        domain: Mapping[str, tuple[float, float]] | None,
+        ranges: Mapping[str, tuple[float, float]],
     ) -> None:
         expected = function.function.derivative(name)
         difference = expected - given.to_expression()
         shown = given.to_expression(self._names)
-        for point in _sample_points(difference, domain):
+        points = list(_sample_points(difference, ranges))
+        for point in points:
             if ball_sign(difference.enclose(point, _SAMPLE_PRECISION)) in (-1, 1):
                 raise InputError(
                     f"the derivative of {function.name} = {function.function} with respect to "
@@ -176,10 +186,15 @@ class Chain:
                     f"{given.to_expression().evaluate(point):.6g}"
                 )
         if not is_zero(difference):
+            seen = (
+                f"holds at {len(points)} sampled points, but no proof was found"
+                if points
+                else f"was neither proved nor tested, since it has no value at the points drawn "
+                f"from {dict(ranges)}; pass domain="
+            )
             raise UndecidedError(
                 f"the derivative of {function.name} = {function.function} with respect to {name} "
-                f"is {expected}; that it equals {shown} holds at sampled points, but no proof was "
-                "found"
+                f"is {expected}; that it equals {shown} {seen}"
             )
 
     @property
@@ -227,6 +242,19 @@ def _check_names(
     clash = [name for name in nodes if name in names]
     if clash:
         raise InputError(f"{clash[0]!r} names a function of the chain and a parameter")
+    foreign = [
+        (name, symbol)
+        for name, slopes in derivatives.items()
+        for slope in slopes.values()
+        for symbol in as_expression(slope).parameters
+        if symbol not in nodes and symbol not in names
+    ]
+    if foreign:
+        name, symbol = foreign[0]
+        raise InputError(
+            f"the derivative of {name} uses {symbol!r}, which is neither a function of the chain "
+            f"nor one of its parameters {', '.join(names)}"
+        )
     unknown = [name for name in derivatives if name not in nodes]
     if unknown:
         raise InputError(
@@ -268,6 +296,8 @@ def _as_polynomial(
             results[item] = values[0] - values[1]
         elif item.operation is MULTIPLY:
             results[item] = values[0] * values[1]
+        elif item.operation is DIVIDE and not item.arguments[1].parameters:
+            results[item] = values[0] * Polynomial.of(1 / item.arguments[1])
         elif power is not None and power > 0:
             results[item] = values[0] ** int(power)
         else:
@@ -279,15 +309,13 @@ def _as_polynomial(
 
 
 def _sample_points(
-    node: Expression, domain: Mapping[str, tuple[float, float]] | None
+    node: Expression, ranges: Mapping[str, tuple[float, float]]
 ) -> Iterator[dict[str, float]]:
     """Points at which an expression is defined, always the same ones."""
     rng = random.Random(0)
     found = 0
     for _ in range(_ATTEMPTS):
-        point = {
-            name: rng.uniform(*(domain or {}).get(name, _SAMPLE_RANGE)) for name in node.parameters
-        }
+        point = {name: rng.uniform(*ranges[name]) for name in node.parameters}
         if node.enclose(point, _SAMPLE_PRECISION).is_finite():
             yield point
             found += 1

@@ -20,6 +20,8 @@ from certune.pfaffian.graph import postorder
 
 PRECISION = 64
 _LAST_PRECISION = 1 << 13
+# Balls are cheaper than normal forms, so equality is only tried where these bits do not tell.
+_PROOF_PRECISION = 1 << 9
 
 
 class Jet(NamedTuple):
@@ -71,8 +73,17 @@ def evaluate(node: Expression, point: Point) -> float:
                 )
             values[item] = result
         else:
-            values[item] = float(point[item.name] if item.name else item.value)  # type: ignore[arg-type]
+            values[item] = _float(point[item.name] if item.name else item.value)
     return values[node]
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(
+            f"expected a number within the range of floats, got {value!r}"
+        ) from None
 
 
 def _check_names(node: Expression, point: Point) -> None:
@@ -138,6 +149,18 @@ def _value(
     return item.operation.on_balls(*[values[a] for a in item.arguments])  # type: ignore[union-attr]
 
 
+def is_nowhere_defined(node: Expression, point: Point) -> bool:
+    """Tell whether an expression is proved to have no value at any point of a box."""
+    balls = {name: as_ball(point[name]) for name in node.parameters}
+    values: dict[Expression, Any] = {}
+    for item in tape(node):
+        values[item] = _value(item, values, balls, flint.ctx.prec)
+        arguments = [values[argument] for argument in item.arguments]
+        if item.operation is not None and item.operation.is_undefined(*arguments):
+            return True
+    return False
+
+
 def ball_sign(ball: Any) -> int | None:
     """Return the sign of all numbers of a ball, None if they have several."""
     if ball > 0:
@@ -160,14 +183,18 @@ def sign_at(node: Expression, point: Point) -> int | None:
     if sign is not None:
         return sign
     boxed = any(isinstance(point[name], (arb, tuple)) for name in node.parameters)
-    number = node if boxed else node.substitute({name: point[name] for name in node.parameters})
-    if is_zero(number):
-        return 0
-    if boxed:
+    try:
+        number = node if boxed else node.substitute({name: point[name] for name in node.parameters})
+    except (InputError, ZeroDivisionError):
+        # The point lies outside of the domain, where there is no sign.
         return None
+    if boxed:
+        return 0 if is_zero(number) else None
     precision = 2 * PRECISION
     while precision <= _LAST_PRECISION:
         sign = ball_sign(enclose(number, {}, precision))
+        if sign is None and precision == _PROOF_PRECISION and is_zero(number):
+            sign = 0
         if sign is not None:
             return sign
         precision *= 2
@@ -177,7 +204,11 @@ def sign_at(node: Expression, point: Point) -> int | None:
 def nearest_float(node: Expression) -> float:
     """Return the float nearest to an expression without parameters."""
     if node.parameters:
-        raise TypeError(f"{node} depends on {', '.join(node.parameters)} and is not a number")
+        raise TypeError(
+            f"{node} depends on {', '.join(node.parameters)} and has no float value here; compare "
+            "it as it is, and compute with the functions of certune.pfaffian in place of those of "
+            "math"
+        )
     if node.value is not None:
         return float(node.value)
     precision = 2 * PRECISION

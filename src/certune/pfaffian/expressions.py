@@ -312,7 +312,7 @@ def constant(value: Any) -> Expression:
 
     Parameters
     ----------
-    value : int, Fraction or float
+    value : int, Fraction, float, or a number of numpy
         A finite number; a float is taken as the dyadic rational that it is.
     """
     # Numbers of different types are equal as keys if they are equal.
@@ -334,18 +334,16 @@ def constant(value: Any) -> Expression:
 
 
 def _exact(value: Any) -> Fraction | None:
-    if isinstance(value, Fraction):
-        return value
     try:
-        if isinstance(value, float):
-            return Fraction(value)
-        return Fraction(operator.index(value))
-    except (TypeError, ValueError, OverflowError):
+        if hasattr(value, "__index__"):
+            return Fraction(operator.index(value))
+        return Fraction(*value.as_integer_ratio())
+    except (AttributeError, TypeError, ValueError, OverflowError):
         return None
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, Fraction)) or hasattr(value, "__index__")
+    return hasattr(value, "as_integer_ratio") or hasattr(value, "__index__")
 
 
 def as_expression(value: Any) -> Expression:

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from certune.errors import CertuneError
 from certune.pfaffian.decisions import Relation
 from certune.pfaffian.expressions import Expression, Point
+
+_MOST_CLAUSES = 100_000
 
 
 class Literal(NamedTuple):
@@ -37,7 +40,7 @@ class Formula:
         """Make a formula from clauses of conditions ``g relation 0``.
 
         Each relation is written with >= alone: g > 0 is not(-g >= 0), g == 0 is g >= 0 and
-        -g >= 0; a clause with g != 0 is two clauses.
+        -g >= 0; a clause with g != 0 is two clauses, so that many of them are refused.
         """
         numbers: dict[Expression, int] = {}
 
@@ -56,6 +59,11 @@ class Formula:
                     for way in _WAYS[relation]
                 ]
                 versions = [old + new for old in versions for new in alternatives]
+                if len(listed) + len(versions) > _MOST_CLAUSES:
+                    raise CertuneError(
+                        f"the formula has more than {_MOST_CLAUSES} clauses: each condition g != 0 "
+                        "doubles those of its path; compare with >= or < in place of == or !="
+                    )
             listed += [tuple(dict.fromkeys(version)) for version in versions]
         return cls(tuple(numbers), tuple(dict.fromkeys(listed)))
 

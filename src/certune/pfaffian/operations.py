@@ -46,6 +46,8 @@ class Operation:
         Infix symbol, empty for functions.
     precedence : int
         Binding strength in print.
+    is_undefined : callable
+        Whether balls of the arguments prove that there is no value, for any numbers in them.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Operation:
     latex: str = ""
     symbol: str = ""
     precedence: int = field(default=ATOM_PRECEDENCE)
+    is_undefined: Callable[..., bool] = lambda *arguments: False
 
     def __call__(self, *arguments: Any) -> Any:
         """Apply the operator: to balls at once, otherwise as an expression."""
@@ -121,6 +124,7 @@ DIVIDE = Operation(
     latex=r"\frac{{{0}}}{{{1}}}",
     symbol="/",
     precedence=2,
+    is_undefined=lambda u, v: v == 0,
 )
 INTEGER_POWER = Operation(
     "integer power",
@@ -141,6 +145,7 @@ POWER = Operation(
     domain="a base > 0",
     symbol="**",
     precedence=4,
+    is_undefined=lambda u, v: u <= 0,
 )
 EXP = Operation(
     "exp",
@@ -158,6 +163,7 @@ LOG: Operation = Operation(
     lambda chain, node, u: chain.logarithm(node),
     domain="an argument > 0",
     latex=r"\ln\left({0}\right)",
+    is_undefined=lambda u: u <= 0,
 )
 SQRT = Operation(
     "sqrt",
@@ -167,6 +173,7 @@ SQRT = Operation(
     lambda chain, node, u: chain.root(node.arguments[0], 1, 2),
     domain="an argument >= 0 (> 0 for derivatives)",
     latex=r"\sqrt{{{0}}}",
+    is_undefined=lambda u: u < 0,
 )
 ATAN = Operation(
     "atan",

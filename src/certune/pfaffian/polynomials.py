@@ -42,6 +42,12 @@ class Polynomial:
         """Return a power of one indeterminate."""
         return cls({((indeterminate, exponent),): Fraction(1)})
 
+    def signed_parts(self) -> tuple[Polynomial, Polynomial]:
+        """Return P and N with positive coefficients such that this polynomial is P - N."""
+        positive = {m: c for m, c in self.terms.items() if c > 0}
+        negative = {m: -c for m, c in self.terms.items() if c < 0}
+        return Polynomial(positive), Polynomial(negative)
+
     def __add__(self, other: Polynomial) -> Polynomial:
         terms = dict(self.terms)
         for monomial, coefficient in other.terms.items():

@@ -19,7 +19,7 @@ import flint
 from flint import arb
 
 from certune.exact.dyadics import is_simple, simplest
-from certune.pfaffian.evaluation import Jet, ball_sign, jet
+from certune.pfaffian.evaluation import Jet, ball_sign, is_nowhere_defined, jet
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.normal_form import is_zero
 
@@ -171,7 +171,7 @@ class Line:
                 yield Cell(first, last, 0)
             elif ball_sign(slope) in (-1, 1):
                 yield from self._monotone(node, first, last)
-            elif not value.is_finite() and self._is_undefined(node, first, middle, last):
+            elif not value.is_finite() and self._is_undefined(node, first, last):
                 yield Cell(first, last, None)
             elif used > _MOST_CELLS or last - first <= _NARROW * max(1.0, abs(first)):
                 yield Cell(first, last, None)
@@ -179,12 +179,12 @@ class Line:
                 cut = first + _CUT * (last - first)
                 stack += [(cut, last), (first, cut)]
 
-    def _is_undefined(self, node: Expression, *points: float) -> bool:
-        """Is the function defined at none of some points? Then splitting helps no further."""
-        return not any(self._at(node, t).value.is_finite() for t in points)
+    def _is_undefined(self, node: Expression, first: float, last: float) -> bool:
+        """Is the function proved to be defined nowhere? Then splitting helps no further."""
+        return is_nowhere_defined(node, {self.name: (first, last)})
 
     def _vanishes(self, node: Expression, t: float) -> bool:
-        return self._sign_at(node, t) is None and is_zero(node)
+        return self._sign_at(node, t) in (None, 0) and is_zero(node)
 
     def _monotone(self, node: Expression, low: float, high: float) -> Iterator[Cell]:
         """Cells of a function with at most one root, which is simple."""

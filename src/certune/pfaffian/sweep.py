@@ -2,9 +2,10 @@
 
 The sweep goes from left to right.  One pass runs the program with all comparisons decided just to
 the right of a point, and learns from the sign maps of its predicates how far each decision holds;
-up to there the program takes the same path.  The next pass starts behind the bracket that ended
-it.  Within a bracket, all outcomes that the signs leave open are followed, so that what the
-program may do there is known too.  Sign maps are computed once for each predicate.
+up to there the program takes the same path.  The next pass starts behind the first bracket that
+its comparisons meet; if the program asks for an open sign there, behind the next one.  Between two
+passes, all outcomes that the signs leave open are followed, so that what the program may do there
+is known too.  Sign maps are computed once for each predicate.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def sweep(run: Run, name: str, low: float, high: float, *, limit: int = 100_000)
 
 
 class _Blocked(Exception):
-    """The sign of a predicate is open just right of the current point, up to ``until``."""
+    """Just right of the current point, and up to ``until``, the program asks for an open sign."""
 
     def __init__(self, until: float) -> None:
         super().__init__(until)
@@ -144,14 +145,19 @@ class _Pass(_Guided):
         self.start, self.next_start = -math.inf, -math.inf
         self.stopping: SignMap | None = None
         self.starting: SignMap | None = None
+        # Up to here the same comparisons are made, and one of them is open.
+        self.resume = math.inf
 
     def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
         if not (first.parameters or second.parameters):
             return decide_constants(first, relation, second)
         signs, factor = self._predicates.find(first, second)
-        cell = signs.cells[signs.right_of(self._t)]
+        index = signs.right_of(self._t)
+        cell = signs.cells[index]
         if cell.sign is None:
-            raise _Blocked(cell.high)
+            raise _Blocked(min(cell.high, self.resume))
+        if index + 1 < len(signs.cells):
+            self.resume = min(self.resume, signs.cells[index + 1].high)
         if factor < 0:
             relation = relation.mirrored
         self.decisions.append(_Decision(signs, relation))
@@ -246,8 +252,7 @@ class _Sweeper:
                 )
             if stop >= self._high:
                 break
-            assert current.stopping is not None
-            t, last = current.stopping.cells[current.stopping.right_of(stop)].high, current
+            t, last = current.resume, current
             if t >= self._high:
                 self._end_in_gap()
                 break

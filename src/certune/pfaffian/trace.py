@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from certune.errors import CertuneError
+from certune.errors import CertuneError, InputError
 from certune.pfaffian.boxes import Box, split_by_sign
 from certune.pfaffian.chains import Chain, Complexity
 from certune.pfaffian.construction import ChainBuilder, ChainForm, chain_of
@@ -22,6 +22,7 @@ from certune.pfaffian.decisions import Oracle, Relation, decide_constants, decid
 from certune.pfaffian.domains import Domain, domain_of
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.formula import Formula
+from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.polynomials import Polynomial
 from certune.pfaffian.programs import Program
 from certune.pfaffian.scaling import scaled_difference
@@ -224,6 +225,8 @@ def trace(
       yes: return 1
       no: return 0
     """
+    if not callable(program):
+        raise InputError(f"a program is a function of (instance, parameters), got {program!r}")
     return _Tracer(program, instance, domain_of(domain), limit, boxes).trace()
 
 
@@ -235,7 +238,8 @@ class _Predicates:
         self._numbers: dict[Polynomial, int] = {}
         self._known: dict[Expression, tuple[int, int]] = {}
         self.functions: list[Expression] = []
-        self.scaled: list[Expression] = []
+        self.forms: list[tuple[Expression, ...]] = []
+        self.vanishing: list[bool] = []
 
     def find(self, first: Expression, second: Expression) -> tuple[int, int]:
         """Return the number of a predicate, and the sign of the factor."""
@@ -249,7 +253,11 @@ class _Predicates:
                 self._numbers[monic] = len(self.functions)
                 self.functions.append(difference if leading > 0 else second - first)
                 sides = (first, second) if leading > 0 else (second, first)
-                self.scaled.append(scaled_difference(*sides))
+                # Equal terms of the two sides cancel in the polynomial only.
+                positive, negative = (part.to_expression() for part in monic.signed_parts())
+                forms = scaled_difference(*sides), scaled_difference(positive, negative)
+                self.forms.append(tuple(dict.fromkeys(forms)))
+                self.vanishing.append(monic.is_zero or is_zero(difference))
             entry = self._known[difference] = self._numbers[monic], 1 if leading > 0 else -1
         return entry
 
@@ -270,16 +278,21 @@ class _State:
 
 
 _ALL_SIGNS = frozenset((-1, 0, 1))
+_ZERO = frozenset((0,))
+
+
+class _TooManyBranches(Exception):
+    """A single path has left more alternatives behind than there may be paths."""
 
 
 class _Follower(Oracle):
     """Replays the outcomes of a state, then decides and notes the alternatives."""
 
-    def __init__(self, state: _State, predicates: _Predicates, budget: int) -> None:
+    def __init__(self, state: _State, predicates: _Predicates, limit: int, budget: int) -> None:
         self.state = state
         self.alternatives: list[_State] = []
         self._predicates = predicates
-        self._budget = budget
+        self._limit, self._budget = limit, budget
         self._position = 0
         self._replayed = len(state.outcomes)
 
@@ -298,11 +311,12 @@ class _Follower(Oracle):
         if factor < 0:
             relation = relation.mirrored
         state = self.state
-        possible = state.signs.get(number, _ALL_SIGNS)
+        vanishing = self._predicates.vanishing[number]
+        possible = _ZERO if vanishing else state.signs.get(number, _ALL_SIGNS)
         holding = possible & relation.signs
         if not holding or holding == possible:
             return bool(holding)
-        by_sign = split_by_sign(self._predicates.scaled[number], state.boxes, self._budget)
+        by_sign = split_by_sign(self._predicates.forms[number], state.boxes, self._budget)
         sides = {}
         for outcome, signs in ((True, holding), (False, possible - holding)):
             boxes = [box for sign in (-1, 0, 1) if sign in signs for box in by_sign[sign]]
@@ -311,6 +325,8 @@ class _Follower(Oracle):
             outcome = bool(sides[True][0])
             state.boxes = sides[outcome][0]
             return outcome
+        if len(self.alternatives) >= self._limit:
+            raise _TooManyBranches
         other = state.copy()
         other.outcomes.append(False)
         for branch, outcome in ((state, True), (other, False)):
@@ -333,19 +349,25 @@ class _Tracer:
         pending = [_State([], [], [Box(dict(self._domain.ranges))], {})]
         while pending:
             if len(paths) == self._limit:
-                raise BranchLimitError(
-                    f"the program has more than {self._limit} paths on {self._domain.ranges}; "
-                    "trace a smaller instance or domain, or raise the limit (what was found is in "
-                    "the attribute `trace` of this error)",
-                    self._found(paths),
-                )
-            follower = _Follower(pending.pop(), self._predicates, self._budget)
-            with deciding(follower):
-                value = checked_output(self._program(self._instance, self._domain.parameters))
+                raise self._too_many(paths)
+            follower = _Follower(pending.pop(), self._predicates, self._limit, self._budget)
+            try:
+                with deciding(follower):
+                    value = checked_output(self._program(self._instance, self._domain.parameters))
+            except _TooManyBranches:
+                raise self._too_many(paths) from None
             state = follower.state
             paths.append(Path(tuple(state.conditions), value, self._witness(state)))
             pending += follower.alternatives
         return self._found(paths)
+
+    def _too_many(self, paths: list[Path]) -> BranchLimitError:
+        return BranchLimitError(
+            f"the program has more than {self._limit} paths on {self._domain.ranges}; trace a "
+            "smaller instance or domain, or raise the limit (what was found is in the attribute "
+            "`trace` of this error; if that is little, does a loop end for every parameter?)",
+            self._found(paths),
+        )
 
     def _found(self, paths: list[Path]) -> Trace:
         """Number the predicates by their first appearance on a path."""
