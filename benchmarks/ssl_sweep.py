@@ -153,14 +153,16 @@ def main():
     options = parser.parse_args()
     import numba
     import scipy
+    from threadpoolctl import threadpool_limits
 
     print(
         f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
         f"numba {numba.__version__}, {platform.machine()}, {os.cpu_count()} cores"
     )
-    for n in options.sizes:
-        measure(n, options.instances, options.repeats)
-    standard_library(min(options.sizes[-1], 200))
+    with threadpool_limits(1):  # the sweep has one thread too
+        for n in options.sizes:
+            measure(n, options.instances, options.repeats)
+        standard_library(min(options.sizes[-1], 200))
 
 
 if __name__ == "__main__":
