@@ -14,6 +14,9 @@ Examples
 from typing import TYPE_CHECKING
 
 __all__ = [
+    "Box",
+    "BoxCertificate",
+    "BoxVerificationReport",
     "Certificate",
     "CertificateError",
     "CertuneError",
@@ -28,8 +31,10 @@ __all__ = [
     "PiecewiseFunction",
     "Progress",
     "Real",
+    "SearchProgress",
     "Segment",
     "Simplex",
+    "SpaceTuningResult",
     "Status",
     "TuningResult",
     "UndecidedError",
@@ -44,6 +49,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from certune import datasets, testing
+    from certune.box import Box
     from certune.dual import PiecewiseFunction, mean
     from certune.errors import (
         CertificateError,
@@ -56,9 +62,13 @@ if TYPE_CHECKING:
     from certune.families.linkage import ClusteringInstance, Linkage
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
     from certune.tuning import (
+        BoxCertificate,
+        BoxVerificationReport,
         Certificate,
         Evaluation,
         Progress,
+        SearchProgress,
+        SpaceTuningResult,
         Status,
         TuningResult,
         VerificationReport,
@@ -71,6 +81,7 @@ else:
     # Hidden from type checkers: with a module __getattr__ they would accept any misspelt name.
     _SUBMODULES = ("datasets", "testing")
     _NAMES_BY_MODULE = {
+        "certune.box": ("Box",),
         "certune.dual": ("PiecewiseFunction", "mean"),
         "certune.errors": (
             "CertificateError",
@@ -83,9 +94,13 @@ else:
         "certune.families.linkage": ("ClusteringInstance", "Linkage"),
         "certune.space": ("LogReal", "ParameterSpace", "Real", "Segment", "Simplex"),
         "certune.tuning": (
+            "BoxCertificate",
+            "BoxVerificationReport",
             "Certificate",
             "Evaluation",
             "Progress",
+            "SearchProgress",
+            "SpaceTuningResult",
             "Status",
             "TuningResult",
             "VerificationReport",

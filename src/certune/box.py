@@ -150,9 +150,7 @@ def _strata(parameter: Real | Simplex) -> Iterator[tuple[Vertex, ...]]:
     if isinstance(parameter, Real):
         yield ((parameter.low,), (parameter.high,))
         return
-    corners = [
-        tuple(float(i == j) for j in range(parameter.size)) for i in range(parameter.size)
-    ]
+    corners = [tuple(float(i == j) for j in range(parameter.size)) for i in range(parameter.size)]
     for count in range(parameter.size, 0, -1):
         yield from combinations(corners, count)
 

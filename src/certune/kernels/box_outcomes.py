@@ -25,7 +25,10 @@ from certune.kernels.series import MEAN
 FINISHED, BRANCHES, EMPTY = 0, 1, 2
 NEARER, OPEN, FARTHER = 1, 0, -1
 LEFT, RIGHT, HEAD, TAIL, NEXT, SIZE, HIGHEST = 0, 1, 2, 3, 4, 5, 6
-NONE, CIRCLE = -1, -2  # in place of a rival: there is none; the assumed orders contradict each other
+NONE, CIRCLE = (
+    -1,
+    -2,
+)  # in place of a rival: there is none; the assumed orders contradict each other
 CLOSE = 1e-9  # values that differ by more than this share are not the same function
 
 
@@ -398,7 +401,6 @@ def outcomes(
     the different prunings, and the merges that hold on the whole box.
     """
     forest = new_forest(n, merges)
-    slots = models.shape[0]
     partitions = np.empty((cap, n), np.int64)
     n_partitions = 0
     n_trees = 0
@@ -446,11 +448,11 @@ def outcomes(
         if status == FINISHED:
             n_trees += 1
             labels = prune(objective, reference, forest[LEFT], forest[RIGHT], n, k)
-            new = True
-            for i in range(n_partitions):
-                new = new and np.any(partitions[i] != labels)
-            if new:
-                partitions[n_partitions] = labels
+            i = 0
+            while i < n_partitions and np.any(partitions[i] != labels):
+                i += 1
+            if i == n_partitions:
+                partitions[i] = labels
                 n_partitions += 1
         elif status == BRANCHES:
             if n_trees + len(stack_made) + 2 > cap:

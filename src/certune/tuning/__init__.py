@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from certune.tuning.box_certificate import BoxCertificate
+from certune.tuning.box_verification import BoxVerificationReport
 from certune.tuning.certificate import Certificate
 from certune.tuning.evaluation import Evaluation
-from certune.tuning.progress import Progress
+from certune.tuning.progress import Progress, SearchProgress
 from certune.tuning.result import TuningResult
 from certune.tuning.search import tune
+from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
 from certune.tuning.verification import VerificationReport, verify
 
 __all__ = [
+    "BoxCertificate",
+    "BoxVerificationReport",
     "Certificate",
     "Evaluation",
     "Progress",
+    "SearchProgress",
+    "SpaceTuningResult",
     "Status",
     "TuningResult",
     "VerificationReport",

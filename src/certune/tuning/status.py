@@ -15,10 +15,13 @@ class Status(Enum):
     """
 
     OPTIMAL = "nothing in the range is better"
-    UNDECIDED = "the optimum is proved up to undecided intervals"
-    TIME_LIMIT = "the time limit was reached before every instance was finished"
-    INTERRUPTED = "interrupted before every instance was finished"
-    STOPPED = "stopped by a callback before every instance was finished"
+    GAP_LIMIT = "the gap that was asked for is proved"
+    UNDECIDED = "the optimum is proved up to undecided parts of the range"
+    TIME_LIMIT = "the time limit was reached before the search was finished"
+    NODE_LIMIT = "the largest number of boxes was reached before the search was finished"
+    INTERRUPTED = "interrupted before the search was finished"
+    STOPPED = "stopped by a callback before the search was finished"
+    SEARCHED = "the best setting that the search along lines found, without a bound"
 
     def __str__(self) -> str:
         return f"{self.name}: {self.value}"

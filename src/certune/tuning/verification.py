@@ -14,6 +14,8 @@ from typing import Any
 
 from certune.errors import CertificateError
 from certune.families.base import Family
+from certune.tuning.box_certificate import BoxCertificate
+from certune.tuning.box_verification import BoxVerificationReport, verify_boxes
 from certune.tuning.certificate import FORMAT_VERSION, Certificate
 from certune.tuning.claims import claims_from
 from certune.tuning.instances import checked_family, checked_instances, instance_name
@@ -64,13 +66,13 @@ class VerificationReport:
 
 
 def verify(
-    certificate: Certificate, family: Family, instances: Iterable[Any]
-) -> VerificationReport:
+    certificate: Certificate | BoxCertificate, family: Family, instances: Iterable[Any]
+) -> VerificationReport | BoxVerificationReport:
     """Check every claim of a certificate.
 
     Parameters
     ----------
-    certificate : Certificate
+    certificate : Certificate or BoxCertificate
         From :attr:`TuningResult.certificate` or :meth:`Certificate.load`.
     family : Family
         The family that was tuned.
@@ -79,7 +81,7 @@ def verify(
 
     Returns
     -------
-    VerificationReport
+    VerificationReport or BoxVerificationReport
         Counts of what was checked.
 
     Raises
@@ -97,8 +99,15 @@ def verify(
     the same values, no further breakpoint, and breakpoints at the same places up to
     ``1e-9 * max(1, |t|)`` or the width of their enclosures. Instances which the certificate does
     not cover count with the largest utility there is.
+
+    For several parameters: the boxes follow from the cuts, and cover the space; the bound of every
+    box is proved again from the instances alone, and plain runs at its centre stay below it; the
+    best value is what plain runs give.
     """
     started = time.perf_counter()
+    if isinstance(certificate, BoxCertificate):
+        listed = checked_instances(checked_family(family), instances)
+        return verify_boxes(certificate, family, listed)
     _check_origin(certificate, checked_family(family))
     listed = checked_instances(family, instances)
     _check_instances(certificate, family, listed)

@@ -215,17 +215,13 @@ class BoxProblem:
             self.pruning.k,
             MOST_TREES,
         )
-        return _Outcomes(
-            partitions if complete else None, n_trees, common.astype(np.int16), shares
-        )
+        return _Outcomes(partitions if complete else None, n_trees, common.astype(np.int16), shares)
 
     def _product(self, box: Box, merges: NDArray[np.int16]) -> _Outcomes:
         intervals = [self._alpha(box, name) for name in self.alpha_names]
         if all(low <= 0.0 <= high for low, high in intervals):
             return self._around_origin(intervals, merges)
-        found = [
-            self._exponents(intervals, sense, None, merges) for sense in _senses(intervals)
-        ]
+        found = [self._exponents(intervals, sense, None, merges) for sense in _senses(intervals)]
         return _union(found, merges)
 
     def _exponents(
