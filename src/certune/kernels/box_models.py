@@ -154,10 +154,12 @@ def power_record(row, tilts, alpha, half, n_linear, n_simplex, sense, error, rec
         linear += abs(part)
         lane += 1
     largest = 0.0
+    tilt = 0.0
     for c in range(n_linear):
         part = alpha * (row[1 + c] - tilts[1 + c])
         record[lane] = part
         largest = max(largest, abs(part))
+        tilt = max(tilt, abs(tilts[1 + c]))
         lane += 1
     bend = abs(alpha) * share * share / (2.0 * (1.0 - share))
     cross = half * share / (1.0 - share)
@@ -170,7 +172,8 @@ def power_record(row, tilts, alpha, half, n_linear, n_simplex, sense, error, rec
     value = math.exp(alpha * (row[0] - tilts[0]))
     _finish(record, lane, value, sense, low, high, error)
     turn = math.exp(reach) / (1.0 - share) - 1.0
-    record[lane + 1] = value * 2.0 * abs(alpha) * share * (turn + error)
+    moves = abs(alpha) * (share + tilt) * (turn + error) + half * share * (1.0 + turn)
+    record[lane + 1] = 2.0 * value * moves
     return True
 
 
@@ -420,7 +423,7 @@ def build_models(
     rows = np.empty((n * (n - 1) // 2, n_linear + 3))
     count = features(mode, data, vertices, labels, rows)
     tilts = np.zeros(1 + n_linear)
-    middles(rows, count, tilts if mode == PRODUCT else tilts[:1])
+    middles(rows, count, tilts)
     shares = mean_parts(rows, count, tilts, n_linear)
     record = np.empty(width)
     seen = np.zeros((slots, slots), np.int64)

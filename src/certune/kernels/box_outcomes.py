@@ -15,7 +15,6 @@ from certune.kernels.box_models import (
     may_vanish,
     merge_extremes,
     order_off_face,
-    surplus,
 )
 from certune.kernels.compare import tie_prefers
 from certune.kernels.identities import identical
@@ -29,6 +28,7 @@ NONE, CIRCLE = (
     -1,
     -2,
 )  # in place of a rival: there is none; the assumed orders contradict each other
+MOST_OPEN = 6  # slots whose nearest is open: more of them have too many trees to try
 CLOSE = 1e-9  # values that differ by more than this share are not the same function
 
 
@@ -83,6 +83,21 @@ def roots_of(n, merges):
 
 
 @njit(cache=True, nogil=True)
+def lead(models, n_intervals, n_simplex, x, y, z):
+    """`box_models.surplus` of (x, z) over (x, y): positive if (x, y) is nearer on the whole box."""
+    rho = n_intervals + n_simplex + 1
+    low = models[x, z, 0] - models[x, y, 0] - (models[x, z, rho] + models[x, y, rho])
+    for c in range(1, 1 + n_intervals):
+        low -= abs(models[x, z, c] - models[x, y, c])
+    if n_simplex > 0:
+        least = np.inf
+        for c in range(1 + n_intervals, rho):
+            least = min(least, models[x, z, c] - models[x, y, c])
+        low += least
+    return low
+
+
+@njit(cache=True, nogil=True)
 def same_value(extremes, nodes, forest, codes, dummy, x, y, z):
     """Are the values of (x, y) and (x, z) the same function, by these codes of pairs of points?"""
     if extremes.shape[0] == 1:
@@ -129,8 +144,7 @@ def settle(
     z,
 ):
     """Order of (x, y) against (x, z) when (x, y) is not proved nearer: NEARER, FARTHER or OPEN."""
-    near, far = models[x, y], models[x, z]
-    if surplus(near, far, n_intervals, n_simplex) > 0.0:
+    if lead(models, n_intervals, n_simplex, x, z, y) > 0.0:
         return FARTHER
     for i in range(forced.shape[0]):
         if forced[i, 0] == nodes[x]:
@@ -138,6 +152,7 @@ def settle(
                 return forced[i, 3]
             if forced[i, 1] == nodes[z] and forced[i, 2] == nodes[y]:
                 return -forced[i, 3]
+    near, far = models[x, y], models[x, z]
     if abs(near[0] - far[0]) <= CLOSE * (1.0 + abs(near[0])) and same_value(
         extremes, nodes, forest, pair_codes, dummy, x, y, z
     ):
@@ -192,7 +207,7 @@ def make_sure(
         y = nearest[x]
         if z == x or z == y:
             continue
-        if surplus(models[x, z], models[x, y], n_intervals, n_simplex) > 0.0:
+        if lead(models, n_intervals, n_simplex, x, y, z) > 0.0:
             continue
         order = settle(
             models,
@@ -242,7 +257,7 @@ def grow(
     """Carry out all certain merges.
 
     Returns (status, active slots, nodes).  On BRANCHES, ``open_order`` are the three slots of an
-    open order with the smallest value.
+    open order with the smallest value, and the number of slots whose nearest is open.
     """
     slots = models.shape[0]
     width = n_intervals + n_simplex + 3
@@ -365,8 +380,10 @@ def grow(
         return FINISHED, n_active, n_nodes
     chosen = -1
     least = np.inf
+    open_order[3] = 0
     for i in range(n_active):
         x = active[i]
+        open_order[3] += rival[x] >= 0
         if rival[x] >= 0 and (chosen < 0 or models[x, nearest[x], 0] < least):
             chosen = x
             least = models[x, nearest[x], 0]
@@ -403,11 +420,11 @@ def outcomes(
     forest = new_forest(n, merges)
     partitions = np.empty((cap, n), np.int64)
     n_partitions = 0
-    n_trees = 0
+    trees = [forest][:0]
     dummy = np.zeros((1, 1, 1), np.int64)
     common = np.empty((0, 2), np.int64)
     first = True
-    open_order = np.empty(3, np.int64)
+    open_order = np.empty(4, np.int64)
     stack_models = [models]
     stack_extremes = [extremes]
     stack_nodes = [nodes]
@@ -446,17 +463,10 @@ def outcomes(
                 common[i, 1] = forest[RIGHT, n + i]
             first = False
         if status == FINISHED:
-            n_trees += 1
-            labels = prune(objective, reference, forest[LEFT], forest[RIGHT], n, k)
-            i = 0
-            while i < n_partitions and np.any(partitions[i] != labels):
-                i += 1
-            if i == n_partitions:
-                partitions[i] = labels
-                n_partitions += 1
+            trees.append(forest)
         elif status == BRANCHES:
-            if n_trees + len(stack_made) + 2 > cap:
-                return False, n_trees, partitions[:n_partitions], common
+            if len(trees) + len(stack_made) + 2 > cap or open_order[3] > MOST_OPEN:
+                return False, len(trees), partitions[:0], common
             for order in (FARTHER, NEARER):
                 longer = np.empty((forced.shape[0] + 1, 4), np.int64)
                 longer[:-1] = forced
@@ -471,7 +481,15 @@ def outcomes(
                 stack_forest.append(forest.copy())
                 stack_forced.append(longer)
                 stack_made.append(n_nodes)
-    return True, n_trees, partitions[:n_partitions], common
+    for tree in trees:
+        labels = prune(objective, reference, tree[LEFT], tree[RIGHT], n, k)
+        i = 0
+        while i < n_partitions and np.any(partitions[i] != labels):
+            i += 1
+        if i == n_partitions:
+            partitions[i] = labels
+            n_partitions += 1
+    return True, len(trees), partitions[:n_partitions], common
 
 
 @njit(cache=True, nogil=True)

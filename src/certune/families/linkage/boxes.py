@@ -29,7 +29,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.uint64]
 Interval: TypeAlias = tuple[float, float]
 
-MOST_TREES = 8  # a box with more trees is better cut
+MOST_TREES = 32  # a box with more trees is better cut
 MOST_RAYS = 64  # parts of a box around the origin of product linkage
 _NO_FACES = np.zeros((0, 2), dtype=np.int64)
 
