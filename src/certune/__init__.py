@@ -17,6 +17,7 @@ __all__ = [
     "Box",
     "BoxCertificate",
     "BoxVerificationReport",
+    "CellMap",
     "Certificate",
     "CertificateError",
     "CertuneError",
@@ -40,6 +41,7 @@ __all__ = [
     "UndecidedError",
     "VerificationReport",
     "__version__",
+    "cell_map",
     "datasets",
     "mean",
     "testing",
@@ -50,7 +52,7 @@ __all__ = [
 if TYPE_CHECKING:
     from certune import datasets, testing
     from certune.box import Box
-    from certune.dual import PiecewiseFunction, mean
+    from certune.dual import CellMap, PiecewiseFunction, mean
     from certune.errors import (
         CertificateError,
         CertuneError,
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
         Status,
         TuningResult,
         VerificationReport,
+        cell_map,
         tune,
         verify,
     )
@@ -82,7 +85,7 @@ else:
     _SUBMODULES = ("datasets", "testing")
     _NAMES_BY_MODULE = {
         "certune.box": ("Box",),
-        "certune.dual": ("PiecewiseFunction", "mean"),
+        "certune.dual": ("CellMap", "PiecewiseFunction", "mean"),
         "certune.errors": (
             "CertificateError",
             "CertuneError",
@@ -104,6 +107,7 @@ else:
             "Status",
             "TuningResult",
             "VerificationReport",
+            "cell_map",
             "tune",
             "verify",
         ),

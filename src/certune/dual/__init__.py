@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from certune.dual.cells import CellMap
 from certune.dual.piecewise import PiecewiseFunction
 from certune.dual.sums import mean, sum_of
 
-__all__ = ["PiecewiseFunction", "mean", "sum_of"]
+__all__ = ["CellMap", "PiecewiseFunction", "mean", "sum_of"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.box_verification import BoxVerificationReport
+from certune.tuning.cell_map import cell_map
 from certune.tuning.certificate import Certificate
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.progress import Progress, SearchProgress
@@ -24,6 +25,7 @@ __all__ = [
     "Status",
     "TuningResult",
     "VerificationReport",
+    "cell_map",
     "tune",
     "verify",
 ]
