@@ -1,5 +1,7 @@
 """Boxes of parameters: strata, halving, segments."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,13 @@ def test_a_box_with_one_free_parameter_is_a_segment():
 def test_the_centre_is_a_setting_of_the_space():
     for box in Box.strata(SPACE):
         assert SPACE.validate(box.centre)
+
+
+def test_weights_that_would_be_rounded_are_not_halved():
+    box = Box.strata(ct.ParameterSpace((ct.Simplex("weights", 2),)))[0]
+    halvings = 0
+    while box.can_split(box.edges[0]):
+        box = box.split(box.edges[0])[0]
+        halvings += 1
+        assert all(sum(map(Fraction, vertex)) == 1 for vertex in box.vertices("weights"))
+    assert halvings >= 50

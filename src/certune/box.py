@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
@@ -98,10 +99,7 @@ class Box:
     def split(self, edge: Edge) -> tuple[Box, Box]:
         """Halve the box in the middle of an edge.
 
-        Raises
-        ------
-        ParameterError
-            If there is no number between the two vertices.
+        The halves cover the box exactly if `can_split` says so.
         """
         part = self.parts[edge.parameter]
         middle = _middle(self.space.parameters[edge.parameter], part[edge.first], part[edge.second])
@@ -113,11 +111,14 @@ class Box:
         return halves[0], halves[1]
 
     def can_split(self, edge: Edge) -> bool:
-        """Is there a number between the two vertices of an edge?"""
-        part = self.parts[edge.parameter]
+        """Is there a point between the two vertices of an edge, for weights without rounding?"""
+        parameter, part = self.space.parameters[edge.parameter], self.parts[edge.parameter]
         first, second = part[edge.first], part[edge.second]
-        middle = _middle(self.space.parameters[edge.parameter], first, second)
-        return middle != first and middle != second
+        middle = _middle(parameter, first, second)
+        if isinstance(parameter, Real):
+            return first[0] < middle[0] < second[0]
+        triples = zip(first, middle, second, strict=True)
+        return all(Fraction(a) + Fraction(b) == 2 * Fraction(m) for a, m, b in triples)
 
     @property
     def segment(self) -> Segment:
@@ -136,14 +137,6 @@ class Box:
                 fixed = {name: value for name, value in ends[0].items() if name != parameter.name}
                 return Segment.coordinate(parameter.name, part[0][0], part[1][0], fixed)
         return Segment(*ends)
-
-    def __contains__(self, params: object) -> bool:
-        """Do the intervals contain these values? Only for boxes without simplices of weights."""
-        return isinstance(params, dict) and all(
-            part[0][0] <= params[parameter.name] <= part[-1][0]
-            for parameter, part in zip(self.space.parameters, self.parts, strict=True)
-            if isinstance(parameter, Real)
-        )
 
 
 def _strata(parameter: Real | Simplex) -> Iterator[tuple[Vertex, ...]]:

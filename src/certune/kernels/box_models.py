@@ -172,8 +172,8 @@ def power_record(row, tilts, alpha, half, n_linear, n_simplex, sense, error, rec
     value = math.exp(alpha * (row[0] - tilts[0]))
     _finish(record, lane, value, sense, low, high, error)
     turn = math.exp(reach) / (1.0 - share) - 1.0
-    moves = abs(alpha) * (share + tilt) * (turn + error) + half * share * (1.0 + turn)
-    record[lane + 1] = 2.0 * value * moves
+    moves = abs(alpha) * (share + tilt) * turn + half * share * (1.0 + turn)
+    record[lane + 1] = 2.0 * value * (moves + error)
     return True
 
 
@@ -229,7 +229,7 @@ def box_cox_record(row, tilts, half, n_linear, curved, sense, error, record):
     record[2 + n_linear] = 0.5 * (high - low) + error * (1.0 + size)
     record[3 + n_linear] = np.inf
     if curved:
-        record[3 + n_linear] = 2.0 * share * (math.exp(reach) / (1.0 - share) - 1.0 + error)
+        record[3 + n_linear] = 2.0 * (share * (math.exp(reach) / (1.0 - share) - 1.0) + error)
     return True
 
 
@@ -487,8 +487,12 @@ def build_models(
 
 
 @njit(cache=True, nogil=True)
-def rounding_error(n, n_metrics, n_vertices, exponent, largest_log):
-    """Relative error that a record must cover, see the module docstring."""
-    return UNIT * (
-        512.0 + 64.0 * n + 16.0 * exponent * (n_metrics + n_vertices + 8 + 4 * largest_log)
-    )
+def rounding_error(n, n_metrics, n_vertices, exponent, largest_log, minmax):
+    """Rounding errors that a record must cover, as a share of its value.
+
+    The first part is for sums of up to n^2/4 records, n merges and a comparison (min-max: up to
+    n^2/4 extremes, each with a comparison), the second one for the value of a pair.
+    """
+    steps = 512.0 + 64.0 * n + (128.0 if minmax else 8.0) * n * n
+    inputs = n_metrics + n_vertices + 8 + 4 * largest_log
+    return UNIT * (steps + 16.0 * max(1.0, exponent) * inputs)

@@ -25,8 +25,9 @@ from certune.tuning.workers import TimeIsUp, Workers
 BATCH = 8
 # Batches between two random line searches, once the search is under way.
 BATCHES_PER_LINE = 32
-# A box is not halved more often than this in any direction.
-MOST_HALVINGS = 40
+# Boxes that were halved as often as this in every direction are left open; before that, from
+# FIRST_CHECK halvings on, those are that could only be halved with rounding.
+MOST_HALVINGS, FIRST_CHECK = 40, 45
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class BranchAndBound:
                 continue
             if node.settled:
                 self._accept(node)
-            elif node.box.n_free <= 1 or node.depth >= MOST_HALVINGS * node.box.n_free:
+            elif node.box.n_free <= 1 or _too_small(node):
                 self.stuck.append(node)
             else:
                 heapq.heappush(self._queue, (-node.upper, place, node))
@@ -231,3 +232,11 @@ class BranchAndBound:
         if box.n_free == 1:
             return self._lines.search(box.segment)
         return self._lines.offer(box.centre).total
+
+
+def _too_small(node: Node) -> bool:
+    """Must a box be left as it is?"""
+    if node.depth < FIRST_CHECK:
+        return False
+    deep = node.depth >= MOST_HALVINGS * node.box.n_free
+    return deep or not node.box.can_split(node.best_edge)

@@ -181,10 +181,11 @@ class BoxProblem:
             face_codes = np.zeros((0, n, n), dtype=np.uint64)
         joined = merges.astype(np.int64)
         labels, nodes = roots_of(n, joined)
-        error = rounding_error(n, n_metrics, len(vertices), exponent, self._largest_log)
+        minmax = self.kind == "min-max"
+        error = rounding_error(n, n_metrics, len(vertices), exponent, self._largest_log, minmax)
         models, extremes, n_intervals, n_simplex, shares, good = build_models(
             mode,
-            self.kind == "min-max",
+            minmax,
             self._data,
             vertices,
             alpha,
