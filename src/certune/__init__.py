@@ -14,6 +14,10 @@ Examples
 from typing import TYPE_CHECKING
 
 __all__ = [
+    "Box",
+    "BoxCertificate",
+    "BoxVerificationReport",
+    "CellMap",
     "Certificate",
     "CertificateError",
     "CertuneError",
@@ -50,13 +54,16 @@ __all__ = [
     "RegularizedLogistic",
     "RegularizedLogisticPath",
     "SampleSize",
+    "SearchProgress",
     "Segment",
     "Simplex",
+    "SpaceTuningResult",
     "Status",
     "TuningResult",
     "UndecidedError",
     "VerificationReport",
     "__version__",
+    "cell_map",
     "datasets",
     "dispersion",
     "guarantees",
@@ -72,7 +79,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from certune import datasets, guarantees, online, pfaffian, testing
-    from certune.dual import PiecewiseFunction, PiecewisePolynomial, mean
+    from certune.box import Box
+    from certune.dual import CellMap, PiecewiseFunction, PiecewisePolynomial, mean
     from certune.errors import (
         CertificateError,
         CertuneError,
@@ -97,13 +105,18 @@ if TYPE_CHECKING:
     from certune.pfaffian.structure import GJStructure, HomogeneousStructure, PiecewiseStructure
     from certune.space import LogReal, ParameterSpace, Real, Segment, Simplex
     from certune.tuning import (
+        BoxCertificate,
+        BoxVerificationReport,
         Certificate,
         Evaluation,
         HeldOutEvaluation,
         Progress,
+        SearchProgress,
+        SpaceTuningResult,
         Status,
         TuningResult,
         VerificationReport,
+        cell_map,
         tune,
         verify,
     )
@@ -113,7 +126,9 @@ else:
     # Hidden from type checkers: with a module __getattr__ they would accept any misspelt name.
     _SUBMODULES = ("datasets", "guarantees", "online", "pfaffian", "testing")
     _NAMES_BY_MODULE = {
+        "certune.box": ("Box",),
         "certune.dual": (
+            "CellMap",
             "PiecewiseFunction",
             "PiecewisePolynomial",
             "mean",
@@ -175,13 +190,18 @@ else:
             "Simplex",
         ),
         "certune.tuning": (
+            "BoxCertificate",
+            "BoxVerificationReport",
             "Certificate",
             "Evaluation",
             "HeldOutEvaluation",
             "Progress",
+            "SearchProgress",
+            "SpaceTuningResult",
             "Status",
             "TuningResult",
             "VerificationReport",
+            "cell_map",
             "tune",
             "verify",
         ),

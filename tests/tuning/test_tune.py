@@ -68,12 +68,6 @@ class WideFamily(StepFamily):
         return Fraction(self.space.validate(params)["x"] >= 0.5, 2)
 
 
-class TwoParameters(StepFamily):
-    @property
-    def space(self):
-        return ct.ParameterSpace((ct.Real("x", 0, 1), ct.Real("y", 0, 1), ct.Simplex("w", 1)))
-
-
 # The optimum
 
 
@@ -272,9 +266,14 @@ def test_an_instance_that_is_iterable_is_not_taken_for_a_list():
         ct.tune(TupleFamily(), (1, 2))
 
 
-def test_several_free_parameters_are_refused_by_name():
-    with pytest.raises(ct.ParameterError, match="2 free coordinates in 'x', 'y': fix all but one"):
-        ct.tune(TwoParameters(), random_instances(2))
+def test_a_family_without_free_parameters_is_refused():
+    class Fixed(StepFamily):
+        @property
+        def space(self):
+            return ct.ParameterSpace((ct.Simplex("w", 1),))
+
+    with pytest.raises(ct.ParameterError, match="has none: give one a range"):
+        ct.tune(Fixed(), random_instances(2))
 
 
 @pytest.mark.parametrize(
@@ -290,6 +289,12 @@ def test_several_free_parameters_are_refused_by_name():
         ({"callbacks": print}, "callbacks"),
         ({"callbacks": [3]}, "callbacks"),
         ({"progress": "yes"}, "progress"),
+        ({"method": "grid"}, "method must be one of auto, branch-and-bound, line-search"),
+        ({"gap": -0.1}, "gap"),
+        ({"gap": math.nan}, "gap"),
+        ({"max_nodes": 0}, "max_nodes"),
+        ({"max_nodes": 1.5}, "max_nodes"),
+        ({"random_state": None}, "random_state"),
     ],
 )
 def test_bad_options_are_refused(options, message):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from certune.dual.cells import CellMap
 from certune.dual.function import DualFunction
 from certune.dual.piecewise import PiecewiseFunction
 from certune.dual.polynomial import PiecewisePolynomial
 from certune.dual.sums import mean, sum_of
 
-__all__ = ["DualFunction", "PiecewiseFunction", "PiecewisePolynomial", "mean", "sum_of"]
+__all__ = [
+    "CellMap",
+    "DualFunction",
+    "PiecewiseFunction",
+    "PiecewisePolynomial",
+    "mean",
+    "sum_of",
+]

@@ -12,14 +12,45 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from certune.box import Box
 from certune.dual import DualFunction
+from certune.errors import ParameterError
 from certune.pfaffian.structure import Structure
 from certune.space import ParameterSpace, Segment
 
 Params = Mapping[str, Any] | float
+
+
+@dataclass(frozen=True)
+class BoxBound:
+    """What is proved about the utility of one instance on a box of parameters.
+
+    Attributes
+    ----------
+    lower, upper : Fraction
+        The utility lies between them at every parameter of the box.
+    importance : tuple of float
+        For every edge of the box, how much it promises to halve the box there.
+    n_outcomes : int or None
+        Number of outputs of the algorithm that the box can have; None if they were too many.
+    reuse : object
+        What `Family.bound_on_box` can use on any part of the box.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    importance: tuple[float, ...]
+    n_outcomes: int | None = None
+    reuse: Any = field(default=None, repr=False)
+
+    @property
+    def settled(self) -> bool:
+        """Is the utility the same on the whole box?"""
+        return self.lower == self.upper
 
 
 class Family(ABC):
@@ -125,3 +156,30 @@ class Family(ABC):
         PiecewiseFunction or PiecewisePolynomial
             Function of t on the segment's domain, equal to `run` at ``along.at(t)``.
         """
+
+    @property
+    def bounds_boxes(self) -> bool:
+        """Whether `bound_on_box` is there, so that several parameters can be tuned with a proof."""
+        return False
+
+    def bound_on_box(self, instance: Any, box: Box, reuse: Any = None) -> BoxBound:
+        """Bound the utility on a box of parameters.
+
+        Parameters
+        ----------
+        instance : object
+            A checked instance of this family.
+        box : Box
+            A part of the space; of weights, the points at which exactly those are positive that
+            are positive at some vertex.
+        reuse : object, optional
+            ``reuse`` of the bound on a box that contains this one.
+
+        Returns
+        -------
+        BoxBound
+            Proved bounds; the whole utility range if nothing better is known.
+        """
+        raise ParameterError(
+            f"{self!r} has no bounds on boxes of parameters; tune it with method='line-search'."
+        )

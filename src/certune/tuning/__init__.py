@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from certune.tuning.box_certificate import BoxCertificate
+from certune.tuning.box_verification import BoxVerificationReport
+from certune.tuning.cell_map import cell_map
 from certune.tuning.certificate import Certificate
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.held_out import HeldOutEvaluation
-from certune.tuning.progress import Progress
+from certune.tuning.progress import Progress, SearchProgress
 from certune.tuning.result import TuningResult
 from certune.tuning.search import tune
+from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
 from certune.tuning.verification import VerificationReport, verify
 
 __all__ = [
+    "BoxCertificate",
+    "BoxVerificationReport",
     "Certificate",
     "Evaluation",
     "HeldOutEvaluation",
     "Progress",
+    "SearchProgress",
+    "SpaceTuningResult",
     "Status",
     "TuningResult",
     "VerificationReport",
+    "cell_map",
     "tune",
     "verify",
 ]

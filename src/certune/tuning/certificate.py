@@ -80,18 +80,7 @@ class Certificate:
         path : path
             A JSON file; an existing one is replaced.
         """
-        target = Path(path)
-        text = json.dumps({**_content(self), "checksum": self.checksum})
-        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-        try:
-            with open(temporary, "x", encoding="ascii") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write_whole(Path(path), json.dumps({**_content(self), "checksum": self.checksum}))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Certificate:
@@ -127,6 +116,20 @@ class Certificate:
                 f"{certificate.checksum!r}, its content has {certificate.content_checksum!r}."
             )
         return certificate
+
+
+def write_whole(target: Path, text: str) -> None:
+    """Write a text file under a temporary name, and rename it when it is complete."""
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    try:
+        with open(temporary, "x", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def make_certificate(

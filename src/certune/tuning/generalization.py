@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,12 +64,23 @@ class Generalization:
     """
 
     family: Family
-    segment: Segment
     upper_bound_exact: Fraction
-    landscape: DualFunction
-    duals: list[DualFunction]
     evaluation: Evaluation
     instances: list[Any]
+
+    if TYPE_CHECKING:
+
+        @property
+        def segment(self) -> Segment:
+            """The line of the functions."""
+
+        @property
+        def landscape(self) -> DualFunction:
+            """Mean utility along the line."""
+
+        @property
+        def duals(self) -> list[DualFunction]:
+            """Utility of each finished instance along the line."""
 
     def evaluate(self, instances: Iterable[Any], n_jobs: int | None = 1) -> HeldOutEvaluation:
         """Run the best setting and the defaults on other instances.

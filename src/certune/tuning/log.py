@@ -10,10 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from certune.space import ParameterSpace, Segment
 from certune.tuning.compilation import count_compilations, nothing_is_compiled
-from certune.tuning.progress import Progress
 
 # A run that is shorter than this many seconds is not logged unless that is asked for.
 PATIENCE = 2.0
@@ -22,6 +22,30 @@ PATIENCE = 2.0
 FIRST_INTERVAL, GROWTH, ROW_SHARE = 1.0, 0.25, 20.0
 
 COLUMNS = "{:>9}  {:>13}  {:>9}  {:>10}  {:>10}  {:>9}"
+
+
+class State(Protocol):
+    """What a row of the log is made of."""
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+
+    @property
+    def counts(self) -> tuple[str, str]:
+        """How far the run is, for the second and third column."""
+
+    @property
+    def best_value(self) -> float:
+        """Incumbent."""
+
+    @property
+    def upper_bound(self) -> float:
+        """Bound."""
+
+    @property
+    def gap(self) -> float:
+        """Gap."""
 
 
 class RunLog:
@@ -33,10 +57,15 @@ class RunLog:
         What is tuned, printed once.
     progress : bool or None
         Print always, never, or once the run has lasted longer than two seconds.
+    titles : pair of str
+        Titles of the second and third column.
     """
 
-    def __init__(self, header: str, progress: bool | None) -> None:
+    def __init__(
+        self, header: str, progress: bool | None, titles: tuple[str, str] = ("finished", "pieces")
+    ) -> None:
         self._header = header
+        self._titles = titles
         self._silent = progress is False
         self._opened = False
         self._lock = threading.RLock()
@@ -59,13 +88,12 @@ class RunLog:
         self._finished_one = True
         return self._opened and (last or elapsed >= self._next_row)
 
-    def row(self, state: Progress) -> None:
+    def row(self, state: State) -> None:
         """Print a row."""
         started = time.perf_counter()
         cells = (
             f"{state.elapsed:.1f} s",
-            f"{state.n_finished}/{state.n_instances}",
-            f"{state.n_pieces}",
+            *state.counts,
             f"{state.best_value:.6f}",
             f"{state.upper_bound:.6f}",
             f"{state.gap:.6f}",
@@ -90,7 +118,7 @@ class RunLog:
     def _open(self) -> None:
         with self._lock:
             if not self._opened:
-                titles = COLUMNS.format("time", "finished", "pieces", "best", "bound", "gap")
+                titles = COLUMNS.format("time", *self._titles, "best", "bound", "gap")
                 self._print(f"{self._header}\n\n{titles}")
                 self._opened = True
 
@@ -113,5 +141,20 @@ def header(family: object, n_instances: int, space: ParameterSpace, segment: Seg
             "best:  highest mean utility over the finished instances",
             "bound: no setting is better over all instances; an unfinished one counts as perfect",
             "gap:   bound minus what is sure over all instances",
+        )
+    )
+
+
+def header_of_search(family: object, n_instances: int, space: ParameterSpace) -> str:
+    """Return what is tuned over several parameters and how to read the columns."""
+    free = ", ".join(item.name for item in space.parameters if item.n_free)
+    return "\n".join(
+        (
+            f"certune: exact tuning of {family!r}",
+            f"{n_instances} instance{'s' * (n_instances != 1)}, free parameters {free} "
+            f"({space.n_free} coordinates)",
+            "best:  mean utility of the best setting so far",
+            "bound: no setting is better",
+            "gap:   bound minus best",
         )
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from certune.dual import DualFunction, mean
 
@@ -54,6 +55,11 @@ class Progress:
         return mean(self.duals)
 
     @property
+    def counts(self) -> tuple[str, str]:
+        """Finished instances and pieces, for the log."""
+        return f"{self.n_finished}/{self.n_instances}", f"{self.n_pieces}"
+
+    @property
     def best_value(self) -> float:
         """Best mean utility over the finished instances."""
         return self.landscape.max()
@@ -74,3 +80,47 @@ class Progress:
     def _upper_bound(self) -> Fraction:
         high = Fraction(self.utility_range[1])
         return blend(self.landscape.upper_bound_exact, self.n_finished, high, self.n_instances)
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """State of a search over several parameters; what callbacks see.
+
+    Attributes
+    ----------
+    elapsed : float
+        Seconds since the start.
+    n_nodes, n_open : int
+        Boxes that were bounded, and those of them that are not finished.
+    best_params : dict
+        The best setting so far.
+    best_value_exact, upper_bound_exact : Fraction
+        Its mean utility, and a bound of the mean utility of all settings.
+    """
+
+    elapsed: float
+    n_nodes: int
+    n_open: int
+    best_params: dict[str, Any]
+    best_value_exact: Fraction
+    upper_bound_exact: Fraction
+
+    @property
+    def counts(self) -> tuple[str, str]:
+        """Numbers of boxes, for the log."""
+        return f"{self.n_nodes}", f"{self.n_open}"
+
+    @property
+    def best_value(self) -> float:
+        """Mean utility of the best setting so far."""
+        return float(self.best_value_exact)
+
+    @property
+    def upper_bound(self) -> float:
+        """Bound of the mean utility of all settings."""
+        return float(self.upper_bound_exact)
+
+    @property
+    def gap(self) -> float:
+        """Exact difference of bound and best value, rounded once."""
+        return float(self.upper_bound_exact - self.best_value_exact)

@@ -1,9 +1,10 @@
-"""Exact tuning over one free parameter.
+"""Exact tuning: the front door, and the search over one free parameter.
 
 The utility of each instance is an exact function of the parameter: piecewise constant, or smooth
 on pieces up to a stated error. Their average is the quantity to maximise, so its maximum is the
 global optimum on the instances (empirical risk minimisation), and the bounds of all other pieces
 are the proof.
+Several parameters are tuned by :mod:`certune.tuning.space_search`.
 """
 
 from __future__ import annotations
@@ -28,20 +29,26 @@ from certune.space import Segment
 from certune.tuning.compilation import nothing_is_compiled
 from certune.tuning.evaluation import Evaluation, evaluate
 from certune.tuning.instances import checked_family, checked_instances
+from certune.tuning.interrupts import is_interrupt
 from certune.tuning.log import RunLog, header
 from certune.tuning.progress import Progress, blend
 from certune.tuning.result import TuningResult
+from certune.tuning.space_search import check_search_options, tune_space
 from certune.tuning.status import Status
 
-Callback: TypeAlias = Callable[[Progress], Any]
+Callback: TypeAlias = Callable[[Any], Any]
 
 
 def tune(
     family: Family,
     instances: Iterable[Any],
     *,
+    method: str = "auto",
+    gap: float = 0.0,
     timeout: float | None = None,
+    max_nodes: int | None = None,
     n_jobs: int | None = 1,
+    random_state: int = 0,
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
 ) -> TuningResult:
@@ -50,34 +57,46 @@ def tune(
     Parameters
     ----------
     family : Family
-        The algorithm, with exactly one free parameter.
+        The algorithm, with one or several free parameters.
     instances : iterable
         Problem instances of the family, at least one.
+    method : {"auto", "branch-and-bound", "line-search"}
+        What to do with several parameters. Branch and bound proves the optimum, or a gap;
+        ``"line-search"`` only looks for good settings, along lines; ``"auto"`` is branch and bound
+        if the family has bounds on boxes. One parameter is always followed exactly.
+    gap : float, default=0
+        Branch and bound ends when no setting can be better by more than this.
     timeout : float, optional
-        Seconds after which no further instance is started; the first one always is. Those under
-        way are finished, and the best setting so far is run once on each of the others, so that
-        its value and the bound hold for all instances.
+        Seconds. With one parameter, no further instance is started after that; the first one
+        always is. Those under way are finished, and the best setting so far is run once on each
+        of the others, so that its value and the bound hold for all instances. With several
+        parameters, the search ends.
+    max_nodes : int, optional
+        Branch and bound ends after this many boxes.
     n_jobs : int or None, default=1
         Number of parallel workers, as in joblib: -1 for all processors, None for what
         ``joblib.parallel_config`` says. The result does not depend on it.
+    random_state : int, default=0
+        Seed of the random lines, for several parameters.
     callbacks : sequence of callable
         Each is called with a :class:`Progress` after every finished instance, in the order of the
-        instances. If one returns True, tuning stops.
+        instances, or for several parameters with a :class:`SearchProgress` after every few boxes.
+        If one returns True, tuning stops.
     progress : bool, optional
         Whether to log to stderr; by default only if the run takes longer than two seconds.
 
     Returns
     -------
     TuningResult
-        The optimum. After a time limit, Ctrl-C or a stop by a callback: the best setting known,
-        with a valid upper bound.
+        The optimum; for several parameters a :class:`SpaceTuningResult`. After a time limit,
+        Ctrl-C or a stop by a callback: the best setting known, with a valid upper bound.
 
     Raises
     ------
     InputError
         If there is no instance, or one does not fit the family; before any work starts.
     ParameterError
-        If the family has several free parameters, or an option is not admissible.
+        If the family has no free parameter, or an option is not admissible.
 
     Notes
     -----
@@ -92,9 +111,25 @@ def tune(
     ('OPTIMAL', 1.0, [(0.25, 0.7499999999999999)])
     """
     started = time.perf_counter()
-    segment = _line_of_the_free_parameter(checked_family(family))
+    space = checked_family(family).space
     _check_options(timeout, n_jobs, callbacks, progress)
+    check_search_options(family, method, gap, max_nodes, random_state)
     listed = checked_instances(family, instances)
+    if space.n_free > 1:
+        return tune_space(
+            family,
+            listed,
+            by_lines=method == "line-search" or not family.bounds_boxes,
+            gap=Fraction(gap),
+            deadline=math.inf if timeout is None else started + timeout,
+            max_nodes=max_nodes,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            callbacks=callbacks,
+            progress=progress,
+            started=started,
+        )
+    segment = _line_of_the_free_parameter(family)
     run = _Run(family, listed, started, math.inf if timeout is None else started + timeout)
     log = RunLog(header(family, len(listed), family.space, segment), progress)
     try:
@@ -132,7 +167,7 @@ class _Run:
                 if stopped and len(self.duals) < len(self.instances):
                     return Status.STOPPED
         except (KeyboardInterrupt, SystemError) as error:
-            if not _is_interrupt(error):
+            if not is_interrupt(error):
                 raise
             if not self.duals:
                 raise KeyboardInterrupt from None
@@ -187,13 +222,9 @@ def _dual(family: Family, instance: Any, caller: int) -> DualFunction:
 
 def _line_of_the_free_parameter(family: Family) -> Segment:
     space = family.space
-    if space.n_free != 1:
-        free = [item.name for item in space.parameters if item.n_free]
+    if space.n_free == 0:
         raise ParameterError(
-            f"tune needs exactly one free parameter, got {space.n_free} free coordinates in "
-            f"{', '.join(map(repr, free)) or 'none'}: fix all but one when making the family, or "
-            "follow a line through the space with family.dual(instance, along=Segment(start, stop))"
-            " and certune.mean."
+            f"tune needs a free parameter, but {family!r} has none: give one a range."
         )
     return space.default_segment()
 
@@ -257,12 +288,3 @@ def _confirm(
                 f"{promised} at {evaluation.params}, but family.run gives {reached}: the family's "
                 "dual and run disagree; look for the cause with certune.testing.check_family."
             )
-
-
-def _is_interrupt(error: BaseException | None) -> bool:
-    """Is this Ctrl-C, perhaps wrapped because it arrived while a compiled kernel returned?"""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

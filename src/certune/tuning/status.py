@@ -15,11 +15,14 @@ class Status(Enum):
     """
 
     OPTIMAL = "nothing in the range is better"
-    UNDECIDED = "the optimum is proved up to undecided intervals"
+    GAP_LIMIT = "the gap that was asked for is proved"
+    UNDECIDED = "the optimum is proved up to undecided parts of the range"
     UNPROVED = "the best setting that was found; the functions of this family are not proved"
-    TIME_LIMIT = "the time limit was reached before every instance was finished"
-    INTERRUPTED = "interrupted before every instance was finished"
-    STOPPED = "stopped by a callback before every instance was finished"
+    TIME_LIMIT = "the time limit was reached before the search was finished"
+    NODE_LIMIT = "the largest number of boxes was reached before the search was finished"
+    INTERRUPTED = "interrupted before the search was finished"
+    STOPPED = "stopped by a callback before the search was finished"
+    SEARCHED = "the best setting that the search along lines found, without a bound"
 
     def __str__(self) -> str:
         return f"{self.name}: {self.value}"

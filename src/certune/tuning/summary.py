@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from certune.tuning.result import TuningResult
+    from certune.tuning.space_result import SpaceTuningResult
 
 INTERVALS_SHOWN = 3
 LONGEST_DENOMINATOR = 10**6
@@ -31,6 +32,28 @@ def summary_of(result: TuningResult) -> str:
         ("", _better_baseline(result)),
         ("undecided", _undecided(result)),
         ("instances", f"{n_finished} of {n_instances} finished, {result.elapsed:.1f} s"),
+    ]
+    return "\n".join(f"{label:<17} {text}" for label, text in rows if text)
+
+
+def summary_of_space(result: SpaceTuningResult) -> str:
+    """Return the summary of a result for several parameters."""
+    gap = f"{result.gap:.6g}" if result.gap else "0 (exact)"
+    rows = [
+        ("status", str(result.status)),
+        (
+            "best value",
+            f"{result.best_value:.6g}{_fraction(result.best_value_exact)}, mean utility",
+        ),
+        ("upper bound", f"{result.upper_bound:.6g}, gap {gap}"),
+        ("best parameters", _shown(result.best_params)),
+        ("baselines", ", ".join(f"{name} {value:.6g}" for name, value in result.baselines.items())),
+        ("", _better_baseline(result)),
+        (
+            "search",
+            f"{len(result.instance_names)} instances, {result.n_nodes} boxes, {result.n_lines} "
+            f"lines, {result.elapsed:.1f} s",
+        ),
     ]
     return "\n".join(f"{label:<17} {text}" for label, text in rows if text)
 

@@ -15,6 +15,8 @@ from typing import Any
 from certune.dual import PiecewiseFunction
 from certune.errors import CertificateError
 from certune.families.base import Family
+from certune.tuning.box_certificate import BoxCertificate
+from certune.tuning.box_verification import BoxVerificationReport, verify_boxes
 from certune.tuning.certificate import FORMAT_VERSION, Certificate
 from certune.tuning.claims import claims_from
 from certune.tuning.inequalities import check_best_point, prove_claims
@@ -70,13 +72,13 @@ class VerificationReport:
 
 
 def verify(
-    certificate: Certificate, family: Family, instances: Iterable[Any]
-) -> VerificationReport:
+    certificate: Certificate | BoxCertificate, family: Family, instances: Iterable[Any]
+) -> VerificationReport | BoxVerificationReport:
     """Check every claim of a certificate.
 
     Parameters
     ----------
-    certificate : Certificate
+    certificate : Certificate or BoxCertificate
         From :attr:`TuningResult.certificate` or :meth:`Certificate.load`.
     family : Family
         The family that was tuned.
@@ -85,7 +87,7 @@ def verify(
 
     Returns
     -------
-    VerificationReport
+    VerificationReport or BoxVerificationReport
         Counts of what was checked.
 
     Raises
@@ -107,8 +109,15 @@ def verify(
     Functions with smooth pieces have errors, which the family states: their claims are proved
     again as inequalities, and runs and fresh functions must agree up to these errors and the
     tolerance of the family.
+
+    For several parameters: the boxes follow from the cuts, and cover the space; the bound of every
+    box is proved again from the instances alone, and plain runs at its centre stay below it; the
+    best value is what plain runs give.
     """
     started = time.perf_counter()
+    if isinstance(certificate, BoxCertificate):
+        listed = checked_instances(checked_family(family), instances)
+        return verify_boxes(certificate, family, listed)
     _check_origin(certificate, checked_family(family))
     listed = checked_instances(family, instances)
     _check_instances(certificate, family, listed)

@@ -24,9 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from certune.box import Box
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
-from certune.families.base import Family, Params
+from certune.families.base import BoxBound, Family, Params
+from certune.families.linkage.boxes import BoxProblem, Reuse
 from certune.families.linkage.course import Course, Line, make_course, origin_of_ray
 from certune.families.linkage.heights import merge_heights
 from certune.families.linkage.instance import ClusteringInstance
@@ -435,6 +437,35 @@ class Linkage(Family):
             special,
             name,
         )
+
+    @property
+    def bounds_boxes(self) -> bool:
+        """Linkage values have models on boxes of parameters."""
+        return True
+
+    def bound_on_box(
+        self, instance: ClusteringInstance, box: Box, reuse: Reuse | None = None
+    ) -> BoxBound:
+        """Bound the utility on a box, from every cluster tree that the box can have.
+
+        See `certune.families.base.Family.bound_on_box`; ``docs/theory/branch-and-bound.md`` has
+        the proof.
+        """
+        if reuse is None:
+            self.check_instance(instance)
+            fixed = {n: float(v) for n, v in self.fixed_params.items() if n != "weights"}
+            weights = self.weights or (1.0 / instance.n_metrics,) * instance.n_metrics
+            problem = BoxProblem(
+                instance,
+                self.kind,
+                self.alpha_names,
+                fixed,
+                weights,
+                self._pruning(instance),
+                self.utility,
+            )
+            reuse = problem.start
+        return reuse.problem.bound(box, reuse)
 
 
 def _courses(

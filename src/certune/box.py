@@ -1,0 +1,166 @@
+"""Boxes of a parameter space: what branch and bound cuts into pieces.
+
+A box is an interval for every real parameter and a simplex for the weights.  Weights need care at
+their boundary, where a metric stops to count and ties that were broken by it appear: therefore a
+box of weights stands for the points at which *exactly* the weights that are positive at one of its
+vertices are positive, and the faces of the space are boxes of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, product
+from typing import NamedTuple, TypeAlias
+
+from certune.errors import ParameterError
+from certune.space import LogReal, ParameterSpace, ParameterValue, Real, Segment, Simplex
+
+Vertex: TypeAlias = tuple[float, ...]
+
+
+class Edge(NamedTuple):
+    """A direction in which a box can be halved: two vertices of the part of one parameter."""
+
+    parameter: int
+    first: int
+    second: int
+
+
+@dataclass(frozen=True)
+class Box:
+    """A product of intervals and simplices.
+
+    Parameters
+    ----------
+    space : ParameterSpace
+        The space that the box lies in.
+    parts : tuple
+        For every parameter of the space the vertices of its part: two numbers for an interval,
+        one for a fixed value (each as a tuple of length one), or at most L vectors of L weights.
+
+    Examples
+    --------
+    >>> space = ParameterSpace((Real("alpha", 0, 4), Simplex("weights", 2)))
+    >>> box, *faces = Box.strata(space)
+    >>> [face.vertices("weights") for face in faces]
+    [((1.0, 0.0),), ((0.0, 1.0),)]
+    >>> box.split(box.edges[0])[1].vertices("alpha")
+    ((2.0,), (4.0,))
+    >>> box.centre
+    {'alpha': 2.0, 'weights': (0.5, 0.5)}
+    """
+
+    space: ParameterSpace
+    parts: tuple[tuple[Vertex, ...], ...]
+
+    @classmethod
+    def strata(cls, space: ParameterSpace) -> list[Box]:
+        """Return boxes that together hold every point of the space exactly once.
+
+        The first one has all weights positive, the others are the faces of the simplices.
+        """
+        return [cls(space, parts) for parts in product(*(_strata(p) for p in space.parameters))]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return self.space.names
+
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """Directions in which the box can be halved: (interval) or every edge of a simplex."""
+        return tuple(
+            Edge(number, i, j)
+            for number, part in enumerate(self.parts)
+            for i, j in combinations(range(len(part)), 2)
+        )
+
+    @property
+    def n_free(self) -> int:
+        """Dimension of the box."""
+        return sum(len(part) - 1 for part in self.parts)
+
+    def vertices(self, name: str) -> tuple[Vertex, ...]:
+        """Return the vertices of the part of one parameter."""
+        return self.parts[self.names.index(name)]
+
+    @property
+    def centre(self) -> dict[str, ParameterValue]:
+        """A setting inside the box: the mean of the vertices, rounded."""
+        return {
+            parameter.name: _centre(parameter, part)
+            for parameter, part in zip(self.space.parameters, self.parts, strict=True)
+        }
+
+    def split(self, edge: Edge) -> tuple[Box, Box]:
+        """Halve the box in the middle of an edge.
+
+        The halves cover the box exactly if `can_split` says so.
+        """
+        part = self.parts[edge.parameter]
+        middle = _middle(self.space.parameters[edge.parameter], part[edge.first], part[edge.second])
+        halves = []
+        for replaced in (edge.second, edge.first):
+            new = part[:replaced] + (middle,) + part[replaced + 1 :]
+            parts = self.parts[: edge.parameter] + (new,) + self.parts[edge.parameter + 1 :]
+            halves.append(Box(self.space, parts))
+        return halves[0], halves[1]
+
+    def can_split(self, edge: Edge) -> bool:
+        """Is there a point between the two vertices of an edge, for weights without rounding?"""
+        parameter, part = self.space.parameters[edge.parameter], self.parts[edge.parameter]
+        first, second = part[edge.first], part[edge.second]
+        middle = _middle(parameter, first, second)
+        if isinstance(parameter, Real):
+            return first[0] < middle[0] < second[0]
+        triples = zip(first, middle, second, strict=True)
+        return all(Fraction(a) + Fraction(b) == 2 * Fraction(m) for a, m, b in triples)
+
+    @property
+    def segment(self) -> Segment:
+        """The whole box as a segment, if it has dimension one."""
+        if self.n_free != 1:
+            raise ParameterError(f"A box of dimension {self.n_free} is not a segment: {self!r}.")
+        ends = [
+            {
+                parameter.name: _value(parameter, part[min(end, len(part) - 1)])
+                for parameter, part in zip(self.space.parameters, self.parts, strict=True)
+            }
+            for end in (0, 1)
+        ]
+        for parameter, part in zip(self.space.parameters, self.parts, strict=True):
+            if len(part) == 2 and isinstance(parameter, Real):
+                fixed = {name: value for name, value in ends[0].items() if name != parameter.name}
+                return Segment.coordinate(parameter.name, part[0][0], part[1][0], fixed)
+        return Segment(*ends)
+
+
+def _strata(parameter: Real | Simplex) -> Iterator[tuple[Vertex, ...]]:
+    if isinstance(parameter, Real):
+        yield ((parameter.low,), (parameter.high,))
+        return
+    corners = [tuple(float(i == j) for j in range(parameter.size)) for i in range(parameter.size)]
+    for count in range(parameter.size, 0, -1):
+        yield from combinations(corners, count)
+
+
+def _value(parameter: Real | Simplex, vertex: Vertex) -> ParameterValue:
+    return vertex[0] if isinstance(parameter, Real) else vertex
+
+
+def _centre(parameter: Real | Simplex, part: tuple[Vertex, ...]) -> ParameterValue:
+    if isinstance(parameter, Real):
+        return _middle(parameter, part[0], part[-1])[0]
+    return tuple(math.fsum(column) / len(part) for column in zip(*part, strict=True))
+
+
+def _middle(parameter: Real | Simplex, first: Vertex, second: Vertex) -> Vertex:
+    """Return the point half way; weights that are whole multiples of 2^-53 stay exact."""
+    if isinstance(parameter, LogReal):
+        middle = math.sqrt(first[0]) * math.sqrt(second[0])
+        return (min(max(middle, first[0]), second[0]),)
+    return tuple(0.5 * a + 0.5 * b for a, b in zip(first, second, strict=True))

@@ -1,0 +1,498 @@
+"""First-order models of linkage values on a box of parameters, with a proved remainder.
+
+On a box with centre c every pair of points has one smooth value w(p) (``sec:linkage``).  A model
+says |w(p) - v - (linear part)| <= rho there.  Its record is ``v``, one number for every interval
+of the box (the linear part at its upper end; at the lower end it is the negative), one number for
+every vertex of a simplex of weights, and ``rho``.  Records of cluster pairs are averages of
+records (power-mean and product linkage) or enclosures of minima and maxima (min-max linkage).
+
+Values are multiplied by the sense of the order, so that smaller is always nearer, and by a common
+positive function of the parameters, which does not change any order but keeps linear parts small.
+``rho`` also covers every rounding error up to and including a comparison of two records; the
+derivation is in ``docs/theory/branch-and-bound.md``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from certune.kernels.series import UNIT
+
+WEIGHTED = 0  # value = (sum_l beta_l delta_l)^alpha
+PRODUCT = 1  # value = prod_l delta_l^alpha_l
+
+LARGEST_EXPONENT = 1.5  # an exponent that moves more than this on the box has no useful model
+LARGEST_SHARE = 0.5  # nor has a distance that changes by more than this share
+UNCERTAIN = np.int64(-1)  # stands for a pair of points: the extreme pair is not certain
+
+
+@njit(cache=True, nogil=True)
+def features(mode, data, vertices, labels, rows):
+    """Logarithm at the centre and linear parts of all pairs of points in different clusters.
+
+    ``data`` are distances and ``vertices`` weights (WEIGHTED), or logarithms of distances, centre
+    and half widths of the exponents (PRODUCT).  A row gets: the logarithm of the value at
+    alpha = 1; its linear parts, one for an interval, m for a simplex with m > 2 vertices; and the
+    largest absolute linear part.  Returns the number of rows.
+    """
+    n_metrics, n = data.shape[0], data.shape[1]
+    m = vertices.shape[0]
+    count = 0
+    for a in range(n):
+        for b in range(a):
+            if labels[a] == labels[b]:
+                continue
+            row = rows[count]
+            count += 1
+            if mode == PRODUCT:
+                total = 0.0
+                reach = 0.0
+                lane = 1
+                for i in range(n_metrics):
+                    total += vertices[0, i] * data[i, a, b]
+                    if vertices[1, i] > 0.0:
+                        part = vertices[1, i] * data[i, a, b]
+                        row[lane] = part
+                        reach += abs(part)
+                        lane += 1
+                row[0] = total
+                row[lane] = reach
+                continue
+            for k in range(m):
+                distance = 0.0
+                for i in range(n_metrics):
+                    distance += vertices[k, i] * data[i, a, b]
+                row[1 + k] = distance
+    if mode == WEIGHTED:
+        _normalise(rows, count, m)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _normalise(rows, count, m):
+    """Turn the distances at the m vertices into the features of a row.
+
+    Distances at a vertex are divided by their mean: this amounts to a projective change of the
+    barycentric coordinates, which maps the simplex onto itself, and to a common factor.
+    """
+    means = np.zeros(m)
+    for i in range(count):
+        for k in range(m):
+            means[k] += rows[i, 1 + k]
+    means /= max(1, count)
+    for i in range(count):
+        row = rows[i]
+        centre = 0.0
+        for k in range(m):
+            row[1 + k] /= means[k]
+            centre += row[1 + k]
+        centre /= m
+        row[0] = math.log(centre)
+        if m == 1:
+            row[1] = 0.0
+        elif m == 2:
+            row[1] = 0.5 * (row[2] - row[1]) / centre
+            row[2] = abs(row[1])
+        else:
+            reach = 0.0
+            for k in range(m):
+                row[1 + k] = row[1 + k] / centre - 1.0
+                reach = max(reach, abs(row[1 + k]))
+            row[1 + m] = reach
+
+
+@njit(cache=True, nogil=True)
+def middles(rows, count, tilts):
+    """Middle of the range of every column: the common factor that keeps linear parts small."""
+    for c in range(tilts.size):
+        low = np.inf
+        high = -np.inf
+        for i in range(count):
+            low = min(low, rows[i, c])
+            high = max(high, rows[i, c])
+        tilts[c] = 0.5 * low + 0.5 * high
+
+
+@njit(cache=True, nogil=True)
+def mean_parts(rows, count, tilts, n_linear):
+    """Mean absolute deviation of the logarithm and of every linear part, then of their edges.
+
+    They say how much it would help to halve the box in each direction.
+    """
+    shares = np.zeros(1 + n_linear + n_linear * (n_linear - 1) // 2)
+    for i in range(count):
+        row = rows[i]
+        shares[0] += abs(row[0] - tilts[0])
+        edge = 1 + n_linear
+        for c in range(n_linear):
+            part = row[1 + c] - tilts[1 + c]
+            shares[1 + c] += abs(part)
+            for b in range(c):
+                shares[edge] += 0.5 * abs(part - row[1 + b] + tilts[1 + b])
+                edge += 1
+    return shares / max(1, count)
+
+
+@njit(cache=True, nogil=True)
+def power_record(row, tilts, alpha, half, n_linear, n_simplex, sense, error, record):
+    """Record of the value exp(alpha (log - tilt)) of a pair; returns False if there is none.
+
+    With the exponent x + y, |y| <= Y, and y2 its part that is not linear:
+    exp(y) - 1 - (linear part) = (exp(y) - 1 - y) + y2, and 0 <= exp(y) - 1 - y <= ey.
+    """
+    share = row[n_linear + 1]
+    if not share <= LARGEST_SHARE:
+        return False
+    lane = 1
+    linear = 0.0
+    if half > 0.0:
+        part = half * (row[0] - tilts[0])
+        record[lane] = part
+        linear += abs(part)
+        lane += 1
+    largest = 0.0
+    tilt = 0.0
+    for c in range(n_linear):
+        part = alpha * (row[1 + c] - tilts[1 + c])
+        record[lane] = part
+        largest = max(largest, abs(part))
+        tilt = max(tilt, abs(tilts[1 + c]))
+        lane += 1
+    bend = abs(alpha) * share * share / (2.0 * (1.0 - share))
+    cross = half * share / (1.0 - share)
+    reach = linear + largest + bend + cross
+    if not reach <= LARGEST_EXPONENT:
+        return False
+    excess = reach * reach / (2.0 - reach / 1.5)
+    low = -cross - (bend if alpha > 0.0 else 0.0)
+    high = excess + cross + (bend if alpha < 0.0 else 0.0)
+    value = math.exp(alpha * (row[0] - tilts[0]))
+    _finish(record, lane, value, sense, low, high, error)
+    turn = math.exp(reach) / (1.0 - share) - 1.0
+    moves = abs(alpha) * (share + tilt) * turn + half * share * (1.0 + turn)
+    record[lane + 1] = 2.0 * value * (moves + error)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _finish(record, lane, value, sense, low, high, error):
+    """Scale the linear parts, and put the middle of the remainder into the value."""
+    for c in range(1, lane):
+        record[c] *= sense * value
+    record[0] = sense * value * (1.0 + 0.5 * (low + high))
+    record[lane] = value * (0.5 * (high - low) + error)
+
+
+@njit(cache=True, nogil=True)
+def product_record(row, tilts, n_linear, sense, error, record):
+    """Record of a product of powers, whose exponent is linear; False if there is none."""
+    reach = 0.0
+    for c in range(n_linear):
+        record[1 + c] = row[1 + c] - tilts[1 + c]
+        reach += abs(record[1 + c])
+    if not reach <= LARGEST_EXPONENT:
+        return False
+    excess = reach * reach / (2.0 - reach / 1.5)
+    value = math.exp(row[0] - tilts[0])
+    _finish(record, 1 + n_linear, value, sense, 0.0, excess, error)
+    record[2 + n_linear] = np.inf
+    return True
+
+
+@njit(cache=True, nogil=True)
+def box_cox_record(row, tilts, half, n_linear, curved, sense, error, record):
+    """Record of (exp(a l) - 1) / a for |a| <= half, l = l0 + log(1 + r) or l0 + r.
+
+    Expanded at a = 0: l0 + a l0^2 / 2 + r.
+    """
+    share = row[n_linear + 1]
+    if not share <= LARGEST_SHARE:
+        return False
+    log = row[0] - tilts[0]
+    moved = share / (1.0 - share) if curved else share
+    size = abs(log) + moved
+    reach = half * size
+    if not reach <= LARGEST_SHARE:
+        return False
+    bend = share * share / (2.0 * (1.0 - share)) if curved else 0.0
+    cross = half * moved * (abs(log) + 0.5 * moved)
+    third = half * half * size * size * size / (6.0 * (1.0 - reach))
+    record[1] = sense * 0.5 * half * log * log
+    for c in range(n_linear):
+        record[2 + c] = sense * row[1 + c]
+    low = -bend - cross - third
+    high = cross + third
+    record[0] = sense * (log + 0.5 * (low + high))
+    record[2 + n_linear] = 0.5 * (high - low) + error * (1.0 + size)
+    record[3 + n_linear] = np.inf
+    if curved:
+        record[3 + n_linear] = 2.0 * (share * (math.exp(reach) / (1.0 - share) - 1.0) + error)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def surplus(far, near, n_intervals, n_simplex):
+    """Lower bound of (far - near) over the box: positive proves the order."""
+    rho = n_intervals + n_simplex + 1
+    low = far[0] - near[0] - (far[rho] + near[rho])
+    for c in range(1, 1 + n_intervals):
+        low -= abs(far[c] - near[c])
+    if n_simplex > 0:
+        least = np.inf
+        for c in range(1 + n_intervals, rho):
+            least = min(least, far[c] - near[c])
+        low += least
+    return low
+
+
+@njit(cache=True, nogil=True)
+def slope(far, near, n_intervals, n_simplex, start, stop):
+    """Lower bound of the slope of (far - near) from one vertex of the weights to another.
+
+    Positive on the whole box and zero at a face proves the order everywhere else.
+    """
+    last = n_intervals + n_simplex + 2
+    if n_simplex > 0:
+        c = 1 + n_intervals
+        rise = (far[c + stop] - near[c + stop]) - (far[c + start] - near[c + start])
+    else:
+        rise = 2.0 * (stop - start) * (far[n_intervals] - near[n_intervals])
+    return rise - (far[last] + near[last])
+
+
+@njit(cache=True, nogil=True)
+def may_vanish(far, near, n_intervals, n_simplex, face):
+    """Can (far - near) be zero at the vertices of a face, as far as the records tell?"""
+    rho = n_intervals + n_simplex + 1
+    moving = n_intervals if n_simplex > 0 else n_intervals - 1
+    room = far[rho] + near[rho]
+    for c in range(1, 1 + moving):
+        room += abs(far[c] - near[c])
+    for k in range(face.size):
+        if face[k]:
+            value = far[0] - near[0]
+            if n_simplex > 0:
+                value += far[1 + n_intervals + k] - near[1 + n_intervals + k]
+            else:
+                value += (2 * k - 1) * (far[n_intervals] - near[n_intervals])
+            if abs(value) > room:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def order_off_face(far, near, n_intervals, n_simplex, face):
+    """1 or -1 if two values that agree on a face of the weights are ordered off it, else 0."""
+    start = 0
+    while not face[start]:
+        start += 1
+    rises = True
+    falls = True
+    for k in range(face.size):
+        if not face[k]:
+            rises = rises and slope(far, near, n_intervals, n_simplex, start, k) > 0.0
+            falls = falls and slope(near, far, n_intervals, n_simplex, start, k) > 0.0
+    return 1 if rises else (-1 if falls else 0)
+
+
+@njit(cache=True, nogil=True)
+def take_extreme(
+    here, pair, there, other, n_intervals, n_simplex, pair_codes, faces, face_codes, sign
+):
+    """Make ``here`` the minimum (sign = 1) or maximum (sign = -1) of two records.
+
+    Returns the pair of points that attains it, or UNCERTAIN.  If a is the record with the better
+    centre, the extreme lies between a and a - sign times the most by which b can beat a.
+    """
+    n = pair_codes.shape[0]
+    last = n_intervals + n_simplex + 2
+    known = pair != UNCERTAIN and other != UNCERTAIN
+    if known and pair_codes[pair // n, pair % n] == pair_codes[other // n, other % n]:
+        return min(pair, other)
+    better = sign * there[0] < sign * here[0]
+    if better:
+        gain = -(
+            surplus(here, there, n_intervals, n_simplex)
+            if sign > 0
+            else surplus(there, here, n_intervals, n_simplex)
+        )
+    else:
+        gain = -(
+            surplus(there, here, n_intervals, n_simplex)
+            if sign > 0
+            else surplus(here, there, n_intervals, n_simplex)
+        )
+    if gain > 0.0 and known:
+        for f in range(faces.shape[0]):
+            if face_codes[f, pair // n, pair % n] == face_codes[
+                f, other // n, other % n
+            ] and may_vanish(here, there, n_intervals, n_simplex, faces[f]):
+                order = order_off_face(here, there, n_intervals, n_simplex, faces[f])
+                if order != 0:
+                    better = (order > 0) == (sign > 0)
+                    gain = 0.0
+                    break
+    if better:
+        for c in range(last + 1):
+            here[c] = there[c]
+        pair = other
+    if not gain > 0.0:
+        return pair
+    here[0] -= 0.5 * sign * gain
+    here[last - 1] += 0.5 * gain
+    here[last] = np.inf
+    return UNCERTAIN
+
+
+@njit(cache=True, nogil=True)
+def merge_extremes(
+    models, extremes, x, y, z, n_intervals, n_simplex, pair_codes, faces, face_codes
+):
+    """Write the records of (x + y, z) over those of (x, z) for min-max linkage.
+
+    A cluster pair has three records: the sum of its minimum and maximum, which is what is
+    compared, then the minimum and the maximum.
+    """
+    width = n_intervals + n_simplex + 3
+    for larger in range(2):
+        start = width * (1 + larger)
+        extremes[x, z, larger] = take_extreme(
+            models[x, z, start : start + width],
+            extremes[x, z, larger],
+            models[y, z, start : start + width],
+            extremes[y, z, larger],
+            n_intervals,
+            n_simplex,
+            pair_codes,
+            faces,
+            face_codes,
+            -1.0 if larger == 1 else 1.0,
+        )
+    extremes[z, x] = extremes[x, z]
+    for c in range(width):
+        models[x, z, c] = models[x, z, width + c] + models[x, z, 2 * width + c]
+    models[z, x] = models[x, z]
+
+
+@njit(cache=True, nogil=True)
+def build_models(
+    mode,
+    minmax,
+    data,
+    vertices,
+    alpha,
+    half,
+    box_cox,
+    sense,
+    error,
+    labels,
+    pair_codes,
+    faces,
+    face_codes,
+):
+    """Records of all pairs of clusters.
+
+    ``alpha`` and ``half`` are centre and half width of the exponent (WEIGHTED), or 1 and the
+    reach of the ray parameter (PRODUCT in Box-Cox form).  ``error`` is the relative rounding error
+    that records must cover.
+
+    Returns the records, the extreme pairs of points, the numbers of interval and simplex lanes,
+    the mean share of every lane, and whether every pair has a model.
+    """
+    n_metrics, n = data.shape[0], data.shape[1]
+    slots = labels.max() + 1
+    if mode == PRODUCT:
+        n_linear = 0
+        for i in range(n_metrics):
+            n_linear += vertices[1, i] > 0.0
+        n_simplex = 0
+    else:
+        n_linear = (
+            0 if vertices.shape[0] == 1 else (1 if vertices.shape[0] == 2 else vertices.shape[0])
+        )
+        n_simplex = n_linear if n_linear > 2 else 0
+    has_power = box_cox or (mode == WEIGHTED and half > 0.0)
+    n_intervals = (1 if has_power else 0) + n_linear - n_simplex
+    width = n_intervals + n_simplex + 3
+    channels = 3 if minmax else 1
+    models = np.zeros((slots, slots, channels * width))
+    extremes = np.full((slots, slots, 2) if minmax else (1, 1, 2), UNCERTAIN)
+    rows = np.empty((n * (n - 1) // 2, n_linear + 3))
+    count = features(mode, data, vertices, labels, rows)
+    tilts = np.zeros(1 + n_linear)
+    middles(rows, count, tilts)
+    shares = mean_parts(rows, count, tilts, n_linear)
+    record = np.empty(width)
+    seen = np.zeros((slots, slots), np.int64)
+    i = 0
+    for a in range(n):
+        for b in range(a):
+            x, z = labels[a], labels[b]
+            if x == z:
+                continue
+            row = rows[i]
+            i += 1
+            if box_cox:
+                good = box_cox_record(
+                    row, tilts, half, n_linear, mode == WEIGHTED, sense, error, record
+                )
+            elif mode == PRODUCT:
+                good = product_record(row, tilts, n_linear, sense, error, record)
+            else:
+                good = power_record(
+                    row, tilts, alpha, half, n_linear, n_simplex, sense, error, record
+                )
+            if not good:
+                return models, extremes, n_intervals, n_simplex, shares, False
+            if x < z:
+                x, z = z, x
+            if not minmax:
+                for c in range(width):
+                    models[x, z, c] += record[c]
+            elif seen[x, z] == 0:
+                extremes[x, z] = a * n + b
+                for c in range(width):
+                    models[x, z, width + c] = record[c]
+                    models[x, z, 2 * width + c] = record[c]
+            else:
+                for larger in range(2):
+                    start = width * (1 + larger)
+                    extremes[x, z, larger] = take_extreme(
+                        models[x, z, start : start + width],
+                        extremes[x, z, larger],
+                        record,
+                        a * n + b,
+                        n_intervals,
+                        n_simplex,
+                        pair_codes,
+                        faces,
+                        face_codes,
+                        -1.0 if larger == 1 else 1.0,
+                    )
+            seen[x, z] += 1
+    for x in range(slots):
+        for z in range(x):
+            if minmax:
+                for c in range(width):
+                    models[x, z, c] = models[x, z, width + c] + models[x, z, 2 * width + c]
+                extremes[z, x] = extremes[x, z]
+            else:
+                for c in range(width):
+                    models[x, z, c] /= seen[x, z]
+            models[z, x] = models[x, z]
+    return models, extremes, n_intervals, n_simplex, shares, True
+
+
+@njit(cache=True, nogil=True)
+def rounding_error(n, n_metrics, n_vertices, exponent, largest_log, minmax):
+    """Rounding errors that a record must cover, as a share of its value.
+
+    The first part is for sums of up to n^2/4 records, n merges and a comparison (min-max: up to
+    n^2/4 extremes, each with a comparison), the second one for the value of a pair.
+    """
+    steps = 512.0 + 64.0 * n + (128.0 if minmax else 8.0) * n * n
+    inputs = n_metrics + n_vertices + 8 + 4 * largest_log
+    return UNIT * (steps + 16.0 * max(1.0, exponent) * inputs)

@@ -1,0 +1,242 @@
+"""Branch and bound: the proved optimum over several parameters.
+
+The space is cut into boxes.  On a box every instance has a proved upper bound; a box whose bounds
+sum to no more than the best setting so far is finished, the most promising other one is halved.
+The largest bound of an unfinished box bounds everything, so that the search can end at any time
+with a gap.  Families are seen through `Family.bound_on_box` and `Family.dual` only.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from certune.box import Box, Edge
+from certune.errors import CertificateError
+from certune.families.base import BoxBound, Family
+from certune.tuning.line_search import LineSearch
+from certune.tuning.workers import TimeIsUp, Workers
+
+# Boxes that are halved between two looks at the queue; fixed, so that the search is the same for
+# any number of workers.
+BATCH = 8
+# Batches between two random line searches, once the search is under way.
+BATCHES_PER_LINE = 32
+# Boxes that were halved as often as this in every direction are left open; before that, from
+# FIRST_CHECK halvings on, those are that could only be halved with rounding.
+MOST_HALVINGS, FIRST_CHECK = 40, 45
+
+
+@dataclass(frozen=True)
+class Node:
+    """A box with the sum of its bounds over all instances.
+
+    ``bounds`` are those of the instances, none if the box was finished early; ``bounded`` is False
+    for a stratum that was not looked at yet.
+    """
+
+    box: Box
+    upper: Fraction
+    bounds: tuple[BoxBound, ...] = field(repr=False)
+    depth: int = 0
+    bounded: bool = True
+
+    @property
+    def settled(self) -> bool:
+        """Is the utility of every instance the same on the whole box?"""
+        return bool(self.bounds) and all(bound.settled for bound in self.bounds)
+
+    @property
+    def best_edge(self) -> Edge:
+        """The edge whose halving promises most, over the instances that are not settled."""
+        open_bounds = [bound for bound in self.bounds if not bound.settled]
+        scores = [sum(bound.importance[i] for bound in open_bounds) for i in range(self.n_edges)]
+        return self.box.edges[max(range(self.n_edges), key=scores.__getitem__)]
+
+    @property
+    def n_edges(self) -> int:
+        """Number of directions in which the box can be halved."""
+        return len(self.box.edges)
+
+
+@dataclass
+class Cover:
+    """How the space was cut: a binary tree of boxes for every stratum.
+
+    ``halves[i]`` are the edge and the two children of node i, ``uppers[i]`` the sum of bounds of a
+    box that was not halved.
+    """
+
+    halves: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    uppers: dict[int, Fraction] = field(default_factory=dict)
+
+
+class BranchAndBound:
+    """The search.
+
+    Parameters
+    ----------
+    family : Family
+        A family with bounds on boxes.
+    instances : sequence
+        Checked instances.
+    lines : LineSearch
+        Source of incumbents, which has begun.
+    workers : Workers
+        Who does the work, and until when.
+
+    Attributes
+    ----------
+    n_nodes : int
+        Boxes whose bounds were computed.
+    cover : Cover
+        The boxes, for the certificate.
+    stuck : list of Node
+        Boxes too small to be halved once more, which may hold something better.
+    """
+
+    def __init__(
+        self, family: Family, instances: Sequence[Any], lines: LineSearch, workers: Workers
+    ) -> None:
+        self._family = family
+        self._instances = instances
+        self._lines = lines
+        self._workers = workers
+        self._queue: list[tuple[Fraction, int, Node]] = []
+        self._n_batches = 0
+        self._highest = Fraction(family.utility_range[1])
+        self.strata = Box.strata(family.space)
+        self.n_nodes = 0
+        self.cover = Cover()
+        self.stuck: list[Node] = []
+        everything = self._highest * len(instances)
+        lowest = Fraction(family.utility_range[0])
+        for number, box in enumerate(self.strata):
+            unknown = BoxBound(lowest, self._highest, (0.0,) * len(box.edges))
+            node = Node(box, everything, (unknown,) * len(instances), bounded=False)
+            self.cover.uppers[number] = everything
+            heapq.heappush(self._queue, (-everything, number, node))
+        self._next_number = len(self.strata)
+
+    @property
+    def best_total(self) -> Fraction:
+        """Sum of the utilities of the best setting."""
+        assert self._lines.best is not None
+        return self._lines.best.total
+
+    @property
+    def upper_total(self) -> Fraction:
+        """No setting has a larger sum of utilities."""
+        bounds = [self.best_total, *(node.upper for node in self.stuck)]
+        if self._queue:
+            bounds.append(-self._queue[0][0])
+        return max(bounds)
+
+    @property
+    def n_open(self) -> int:
+        """Boxes that are not finished."""
+        return sum(-key > self.best_total for key, _, _ in self._queue) + len(self.stuck)
+
+    @property
+    def finished(self) -> bool:
+        """Is there nothing left to halve?"""
+        return not self._queue or -self._queue[0][0] <= self.best_total
+
+    def step(self) -> None:
+        """Halve the most promising boxes; raises `TimeIsUp` and leaves the search as it was."""
+        taken: list[tuple[Fraction, int, Node]] = []
+        while not self.finished and len(taken) < BATCH:
+            taken.append(heapq.heappop(self._queue))
+        try:
+            self._work(taken)
+        except BaseException:
+            for entry in taken:
+                heapq.heappush(self._queue, entry)
+            raise
+        self._n_batches += 1
+        if self._n_batches % BATCHES_PER_LINE == 0 and not self.finished:
+            self._lines.step()
+
+    def _work(self, taken: list[tuple[Fraction, int, Node]]) -> None:
+        found: list[list[Node]] = [[] for _ in taken]
+        edges: list[Edge | None] = [None] * len(taken)
+        jobs: list[tuple[int, Node, Box]] = []
+        for place, (_, _, node) in enumerate(taken):
+            if node.box.n_free <= 1:
+                found[place] = [Node(node.box, self._exact_upper(node.box), ())]
+            elif not node.bounded:
+                jobs.append((place, node, node.box))
+            else:
+                edge = edges[place] = node.best_edge
+                jobs += [(place, node, half) for half in node.box.split(edge)]
+        threshold = self.best_total
+        results = self._workers.map(lambda job: self._bounded(job[1], job[2], threshold), jobs)
+        for (place, _, _), result in zip(jobs, results, strict=True):
+            found[place].append(result)
+        for (_, number, node), halved, nodes in zip(taken, edges, found, strict=True):
+            self._place(number, node, halved, nodes)
+
+    def _place(self, number: int, parent: Node, edge: Edge | None, found: list[Node]) -> None:
+        self.n_nodes += len(found)
+        numbers = [number]
+        if edge is not None:
+            numbers = [self._next_number, self._next_number + 1]
+            self._next_number += 2
+            del self.cover.uppers[number]
+            self.cover.halves[number] = (parent.box.edges.index(edge), numbers[0], numbers[1])
+        for place, node in zip(numbers, found, strict=True):
+            self.cover.uppers[place] = node.upper
+            if node.upper <= self.best_total:
+                continue
+            if node.settled:
+                self._accept(node)
+            elif node.box.n_free <= 1 or _too_small(node):
+                self.stuck.append(node)
+            else:
+                heapq.heappush(self._queue, (-node.upper, place, node))
+
+    def _accept(self, node: Node) -> None:
+        """Take the centre of a box on which all utilities are known as the new incumbent."""
+        self._lines.offer(node.box.centre)
+        if self.best_total < node.upper:
+            raise CertificateError(
+                f"The mean utility on {node.box!r} was proved to be {node.upper}, but runs at its "
+                "centre give less: bound_on_box and run of the family disagree."
+            )
+
+    def _bounded(self, parent: Node, box: Box, threshold: Fraction) -> Node:
+        """Bound a box, the same or a part of the parent's; stop as soon as it is finished."""
+        depth = parent.depth + parent.bounded
+        total = parent.upper
+        bounds = list(parent.bounds)
+        for number, known in enumerate(parent.bounds):
+            if known.settled:
+                continue
+            if self._workers.time_is_up:
+                raise TimeIsUp
+            found = self._family.bound_on_box(self._instances[number], box, known.reuse)
+            found = replace(
+                found, lower=max(found.lower, known.lower), upper=min(found.upper, known.upper)
+            )
+            bounds[number] = found
+            total += found.upper - known.upper
+            if total <= threshold:
+                return Node(box, total, (), depth)
+        return Node(box, total, tuple(bounds), depth)
+
+    def _exact_upper(self, box: Box) -> Fraction:
+        """Bound the sum on a face with at most one free parameter, by running or searching it."""
+        if box.n_free == 1:
+            return self._lines.search(box.segment)
+        return self._lines.offer(box.centre).total
+
+
+def _too_small(node: Node) -> bool:
+    """Must a box be left as it is?"""
+    if node.depth < FIRST_CHECK:
+        return False
+    deep = node.depth >= MOST_HALVINGS * node.box.n_free
+    return deep or not node.box.can_split(node.best_edge)

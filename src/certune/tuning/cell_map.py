@@ -1,0 +1,148 @@
+"""Making cell maps: the plane of two parameters, cut until the utility is proved, or finely.
+
+The same bounds on boxes as in branch and bound, without an incumbent: every cell is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from certune.box import Box, Edge
+from certune.dual.cells import CellMap
+from certune.errors import ParameterError
+from certune.families.base import BoxBound, Family
+from certune.space import Real
+from certune.tuning.instances import checked_family, checked_instances
+
+
+def cell_map(
+    family: Family,
+    instances: Iterable[Any],
+    *,
+    parameters: Sequence[str] | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    resolution: int = 128,
+) -> CellMap:
+    """Map the mean utility over two parameters.
+
+    Parameters
+    ----------
+    family : Family
+        A family with bounds on boxes.
+    instances : iterable
+        One instance or several; the map is that of their mean utility.
+    parameters : pair of str, optional
+        The two parameters; by default the two free ones. Two weights are shown by the second one.
+    fixed : mapping, optional
+        Values of all other parameters.
+    resolution : int, default=128
+        Slivers are at most this fraction of a side wide.
+
+    Returns
+    -------
+    CellMap
+        Rectangles with proved values, and slivers with bounds. The edges of the plane at which a
+        weight is 0, where ties can be broken otherwise, are not part of it.
+
+    Raises
+    ------
+    ParameterError
+        If the family has no bounds on boxes, or the parameters are not two with an interval each.
+
+    Examples
+    --------
+    >>> import certune as ct
+    >>> metrics = ("euclidean", "cityblock")
+    >>> instances = ct.datasets.random_clustering(1, 3, 4, metrics=metrics)
+    >>> family = ct.Linkage(alpha=(0.5, 4), weights="tune", n_metrics=2)
+    >>> cells = cell_map(family, instances, resolution=16)
+    >>> cells.names, cells.decided_share > 0.5
+    (('alpha', 'weights[1]'), True)
+    """
+    listed = checked_instances(checked_family(family), instances)
+    if not isinstance(resolution, int) or resolution < 1:
+        raise ParameterError(f"resolution must be a positive integer, got {resolution!r}.")
+    box, axes = _plane(family, parameters, {} if fixed is None else dict(fixed))
+    rectangles, lower, upper = [], [], []
+    unknown: tuple[BoxBound | None, ...] = (None,) * len(listed)
+    pending = [(box, unknown, (0, 0))]
+    deepest = (resolution - 1).bit_length()
+    while pending:
+        part, known, depths = pending.pop()
+        bounds = tuple(
+            old
+            if old is not None and old.settled
+            else _narrowed(family.bound_on_box(item, part, None if old is None else old.reuse), old)
+            for item, old in zip(listed, known, strict=True)
+        )
+        open_bounds = [bound for bound in bounds if not bound.settled]
+        if not open_bounds or min(depths) >= deepest:
+            rectangles.append(_ends(part, axes[0]) + _ends(part, axes[1]))
+            lower.append(sum((b.lower for b in bounds), Fraction(0)) / len(listed))
+            upper.append(sum((b.upper for b in bounds), Fraction(0)) / len(listed))
+            continue
+        edges = [Edge(axis, 0, 1) for axis in axes]
+        scores = [
+            sum(b.importance[part.edges.index(edge)] for b in open_bounds)
+            if depth < deepest
+            else -1.0
+            for edge, depth in zip(edges, depths, strict=True)
+        ]
+        chosen = int(scores[1] > scores[0])
+        deeper = (depths[0] + 1 - chosen, depths[1] + chosen)
+        pending += [(half, bounds, deeper) for half in reversed(part.split(edges[chosen]))]
+    names = (_title(box, axes[0]), _title(box, axes[1]))
+    return CellMap(names, rectangles, tuple(lower), tuple(upper))  # type: ignore[arg-type]
+
+
+def _narrowed(bound: BoxBound, old: BoxBound | None) -> BoxBound:
+    if old is None:
+        return bound
+    return BoxBound(
+        max(bound.lower, old.lower),
+        min(bound.upper, old.upper),
+        bound.importance,
+        bound.n_outcomes,
+        bound.reuse,
+    )
+
+
+def _plane(
+    family: Family, parameters: Sequence[str] | None, fixed: dict[str, Any]
+) -> tuple[Box, tuple[int, int]]:
+    """Return the box of the two parameters with the others fixed, and the places of the two."""
+    space = family.space
+    wanted = (
+        [item.name for item in space.parameters if item.n_free and item.name not in fixed]
+        if parameters is None
+        else list(parameters)
+    )
+    parts: list[Any] = []
+    whole = Box.strata(space)[0]
+    for item, part in zip(space.parameters, whole.parts, strict=True):
+        if item.name in fixed:
+            value = item.validate(fixed[item.name])
+            parts.append(((value,),) if isinstance(item, Real) else (value,))
+        else:
+            parts.append(part)
+    places = [space.names.index(name) for name in wanted if name in space.names]
+    others = [name for name in space.names if name not in wanted and name not in fixed]
+    if len(places) != 2 or others or any(len(parts[place]) != 2 for place in places):
+        raise ParameterError(
+            "a cell map needs two parameters with an interval each, or two weights, and fixed "
+            f"values for all others; got {wanted!r} and fixed {sorted(fixed)!r} of {space.names!r}."
+        )
+    return Box(space, tuple(parts)), (places[0], places[1])
+
+
+def _ends(box: Box, place: int) -> tuple[float, float]:
+    """Return the interval of a parameter; for two weights, of the second one."""
+    ends = sorted(vertex[-1] for vertex in box.parts[place])
+    return ends[0], ends[1]
+
+
+def _title(box: Box, place: int) -> str:
+    name = box.names[place]
+    return name if isinstance(box.space.parameters[place], Real) else f"{name}[1]"

@@ -1,0 +1,176 @@
+"""What tuning of several parameters gives back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from certune.box import Box
+from certune.dual import DualFunction, mean
+from certune.families.base import Family
+from certune.space import Segment, Simplex
+from certune.tuning.box_certificate import BoxCertificate, make_box_certificate
+from certune.tuning.branching import Cover
+from certune.tuning.evaluation import Evaluation
+from certune.tuning.line_search import line_through
+from certune.tuning.result import TuningResult
+from certune.tuning.status import Status
+
+# A box around the best setting is shrunk at most this often until its utility is proved constant.
+MOST_SHRINKINGS = 48
+
+
+class SpaceTuningResult(TuningResult):
+    """Result of :func:`certune.tune` for several free parameters.
+
+    `best_params`, `best_value`, `upper_bound`, `gap`, `baselines` and `evaluate` mean the same as
+    for one parameter. `segment`, `landscape` and `duals` are the exact functions along the line
+    through the best setting on which the first parameter varies; they are computed when first
+    asked for, as is `best_region`.
+
+    Parameters
+    ----------
+    family : Family
+        The algorithm that was tuned.
+    status : Status
+        How tuning ended.
+    upper_bound_exact : Fraction
+        No setting has a larger mean utility.
+    evaluation : Evaluation
+        Plain runs of the best setting and of the defaults, instance by instance.
+    instances : list
+        All instances.
+    elapsed : float
+        Seconds that tuning took.
+    n_nodes, n_lines : int
+        Boxes that were bounded, and lines that were searched.
+    cover : Cover or None
+        The boxes; None if there are none, because only lines were searched.
+    """
+
+    n_nodes: int
+    n_lines: int
+
+    def __init__(
+        self,
+        *,
+        family: Family,
+        status: Status,
+        upper_bound_exact: Fraction,
+        evaluation: Evaluation,
+        instances: list[Any],
+        elapsed: float,
+        n_nodes: int,
+        n_lines: int,
+        cover: Cover | None,
+    ) -> None:
+        self.__dict__.update(
+            family=family,
+            status=status,
+            upper_bound_exact=upper_bound_exact,
+            evaluation=evaluation,
+            instances=instances,
+            elapsed=elapsed,
+            n_nodes=n_nodes,
+            n_lines=n_lines,
+            _cover=cover,
+        )
+
+    @cached_property
+    def segment(self) -> Segment:
+        """The line through the best setting on which the first free parameter varies."""
+        space = self.family.space
+        for item in space.parameters:
+            targets: list[Any] = (
+                [tuple(float(i == j) for j in range(item.size)) for i in range(item.size)]
+                if isinstance(item, Simplex)
+                else [item.low, item.high]
+            )
+            for target in targets:
+                line = line_through(space, self.best_params, {item.name: target})
+                if line is not None:
+                    return line
+        raise AssertionError("a space with free parameters has a line through every point")
+
+    @cached_property
+    def duals(self) -> list[DualFunction]:
+        """Exact utility of each instance along `segment`."""
+        return [self.family.dual(instance, self.segment) for instance in self.instances]
+
+    @cached_property
+    def landscape(self) -> DualFunction:
+        """Exact mean utility along `segment`."""
+        return mean(self.duals)
+
+    @cached_property
+    def best_region(self) -> list[Box]:  # type: ignore[override]
+        """Boxes on which the mean utility is proved to be `best_value`: a part of the optimal set.
+
+        The first one is around the best setting. Empty if no box around it is wide enough to be
+        proved constant, or if the family has no bounds on boxes.
+        """
+        if not self.family.bounds_boxes:
+            return []
+        for halvings in range(1, MOST_SHRINKINGS):
+            box = box_around(self.family, self.best_params, 2.0**-halvings)
+            if self._is_optimal(box):
+                return [box]
+        return []
+
+    def _is_optimal(self, box: Box) -> bool:
+        for instance, utility in zip(self.instances, self.evaluation.utilities, strict=True):
+            bound = self.family.bound_on_box(instance, box)
+            if not bound.lower == bound.upper == utility:
+                return False
+        return True
+
+    @cached_property
+    def certificate(self) -> BoxCertificate:  # type: ignore[override]
+        """What :func:`certune.verify` needs to check the claims of this result."""
+        return make_box_certificate(
+            self.family,
+            [self.family.instance_fingerprint(item) for item in self.instances],
+            self.best_params,
+            self.best_value_exact,
+            self.upper_bound_exact,
+            self.__dict__["_cover"],
+        )
+
+    def to_frame(self) -> Any:
+        """Return a table of the instances; needs pandas, ``pip install 'certune[frame]'``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each instance: the utility of the best setting (``tuned``) and of every
+            default.
+        """
+        return self.evaluation.to_frame()
+
+    def __str__(self) -> str:
+        from certune.tuning.summary import summary_of_space
+
+        return summary_of_space(self)
+
+
+def box_around(family: Family, params: dict[str, Any], share: float) -> Box:
+    """Return a box around a setting whose edges are a share of those of the space."""
+    parts: list[Any] = []
+    for item in family.space.parameters:
+        value = params[item.name]
+        if isinstance(item, Simplex):
+            corners = [i for i, weight in enumerate(value) if weight > 0.0]
+            parts.append(
+                tuple(
+                    tuple(
+                        (1.0 - share) * weight + share * float(i == corner)
+                        for i, weight in enumerate(value)
+                    )
+                    for corner in corners
+                )
+            )
+        else:
+            reach = share * (item.high - item.low)
+            parts.append(((max(item.low, value - reach),), (min(item.high, value + reach),)))
+    return Box(family.space, tuple(parts))

@@ -1,0 +1,83 @@
+"""Cell maps agree with plain runs, cover the plane, and say what is open."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import certune as ct
+from certune.testing import StepFamily, StepInstance
+
+TWO = ("euclidean", "cityblock")
+FAMILY = ct.Linkage(alpha=(0.5, 6), weights="tune", n_metrics=2)
+
+
+def digits(count):
+    return ct.datasets.digits_clustering(count, n_classes=3, n_per_class=6, metrics=TWO)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_values_are_those_of_runs(count):
+    instances = digits(count)
+    cells = ct.cell_map(FAMILY, instances, resolution=32)
+    cells._check()
+    assert cells.names == ("alpha", "weights[1]")
+    assert 0.7 < cells.decided_share <= 1.0
+    rng = np.random.default_rng(0)
+    n_known = 0
+    for _ in range(60):
+        alpha, weight = float(rng.uniform(0.5, 6)), float(rng.uniform(0, 1))
+        params = {"alpha": alpha, "weights": (1 - weight, weight)}
+        value = sum(FAMILY.run_exact(item, params) for item in instances) / count
+        low, high = cells.bounds_at(alpha, weight)
+        assert low <= value <= high
+        n_known += cells(alpha, weight) == float(value)
+    assert n_known > 30
+
+
+def test_slivers_are_as_narrow_as_stated_and_shrink():
+    coarse, fine = (ct.cell_map(FAMILY, digits(1), resolution=r) for r in (16, 64))
+    x0, x1, y0, y1 = fine.rectangles[~fine.decided].T
+    assert (x1 - x0 <= 5.5 / 64 * (1 + 1e-12)).all() and (y1 - y0 <= 1 / 64).all()
+    assert coarse.decided_share < fine.decided_share
+
+
+def test_the_largest_value_is_the_tuned_one():
+    instances = digits(2)
+    result = ct.tune(FAMILY, instances)
+    cells = ct.cell_map(FAMILY, instances, resolution=64)
+    assert cells.max_exact <= result.best_value_exact <= cells.upper_bound_exact
+
+
+def test_two_of_three_parameters():
+    family = ct.Linkage("product", alpha=[(0.5, 2), (0.5, 2), (0.5, 2)])
+    instance = ct.datasets.random_clustering(1, 3, 4, metrics=(*TWO, "chebyshev"))[0]
+    cells = ct.cell_map(family, [instance], fixed={"alpha_1": 1.0}, resolution=16)
+    assert cells.names == ("alpha_0", "alpha_2")
+    value = cells(1.0, 1.5)
+    params = {"alpha_0": 1.0, "alpha_1": 1.0, "alpha_2": 1.5}
+    assert value is None or value == family.run(instance, params)
+    with pytest.raises(ct.ParameterError, match="needs two parameters"):
+        ct.cell_map(family, [instance])
+
+
+def test_bad_input_is_told():
+    with pytest.raises(ct.ParameterError, match="line-search|two parameters"):
+        ct.cell_map(StepFamily(), [StepInstance((), (Fraction(1),))])
+    with pytest.raises(ct.ParameterError, match="resolution"):
+        ct.cell_map(FAMILY, digits(1), resolution=0)
+    with pytest.raises(ct.InputError, match=r"\(m, 4\)"):
+        ct.CellMap(("x", "y"), [[0, 1]], [0], [1])
+    with pytest.raises(ct.InputError, match="as many"):
+        ct.CellMap(("x", "y"), [[0, 1, 0, 1]], [0, 1], [1])
+    with pytest.raises(ct.ParameterError, match="outside"):
+        ct.CellMap(("x", "y"), [[0, 1, 0, 1]], [0], [1])(2, 0)
+
+
+def test_picture(tmp_path):
+    cells = ct.cell_map(FAMILY, digits(1), resolution=16)
+    figure = cells.plot(tmp_path / "cells.png", points=[(1.0, 0.5, "average")])
+    assert (tmp_path / "cells.png").stat().st_size > 5000
+    known, slivers = figure.axes[0].collections[:2]
+    assert len(known.get_paths()) == cells.decided.sum()
+    assert len(slivers.get_paths()) == (~cells.decided).sum()
