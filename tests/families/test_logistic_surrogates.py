@@ -95,3 +95,17 @@ def test_the_excess_bound_covers_a_known_distribution():
         excess = truth.max() - truth[np.argmax(means)]
         n_failed += excess > surrogate_excess_bound(30, 1, 0.0, 1.0, 0.1)
     assert n_failed <= 0.1 * 200
+
+
+def test_surrogates_pass_a_level_no_more_often_than_the_structure_says():
+    family = ct.RegularizedLogistic("l2", lam=(LOW, HIGH), standardize=True)
+    epsilon = 0.05
+    structure = family.structure(80, 40, epsilon)
+    dual = family.surrogate_dual(INSTANCE, epsilon)
+    values = dual(np.linspace(LOW, HIGH, 4001))
+    for level in np.quantile(values, [0.1, 0.5, 0.9]):
+        crossings = np.count_nonzero(np.diff(values > level))
+        assert crossings <= structure.n_regions * structure.n_level_crossings
+    assert structure.n_regions == math.ceil((HIGH - LOW) / epsilon)
+    with pytest.raises(ct.ParameterError, match="log-loss"):
+        ct.RegularizedLogistic("l2", metric="accuracy").structure(80, 40, epsilon)

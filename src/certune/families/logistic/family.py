@@ -41,6 +41,8 @@ from certune.families.logistic.utility import (
     margins,
     mean_loss,
 )
+from certune.pfaffian.bounds.applications import logistic_surrogate_structure
+from certune.pfaffian.structure import HomogeneousStructure
 from certune.space import LogReal, ParameterSpace, Segment
 
 PENALTIES = ("l1", "l2")
@@ -279,6 +281,35 @@ class RegularizedLogistic(Family):
         """
         path = self.surrogate(instance, epsilon)
         return surrogate_dual(path, self.data(instance).validation, self.max_loss, "lam")
+
+    def structure(self, n_training: int, n_validation: int, epsilon: float) -> HomogeneousStructure:
+        """Structure of the log-loss of the surrogate path, proved for every instance of a size.
+
+        Parameters
+        ----------
+        n_training, n_validation : int
+            Numbers of training and validation points.
+        epsilon : float
+            Step of the surrogate, as in `surrogate_dual`.
+
+        Returns
+        -------
+        HomogeneousStructure
+            Counts for `certune.pdim_bound` and `certune.sample_size`. They hold for the surrogate;
+            its distance from the true curve enters through `surrogate_excess_bound`.
+
+        Examples
+        --------
+        >>> import certune as ct
+        >>> family = ct.RegularizedLogistic("l2", lam=(0.01, 1.0))
+        >>> ct.pdim_bound(family.structure(120, 80, epsilon=0.01)).dimension
+        11
+        """
+        if self.metric != "log-loss":
+            raise ParameterError(
+                f"counts are proved for metric='log-loss', got metric={self.metric!r}"
+            )
+        return logistic_surrogate_structure(n_training, n_validation, self.lam, epsilon)
 
     def _lam(self, params: Params) -> float:
         """Return lam; any positive number is allowed, not only the range."""
