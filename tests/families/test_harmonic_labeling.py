@@ -286,6 +286,13 @@ def test_tuning_is_proved_verified_and_beats_the_defaults():
     assert estimator.sigma == result.best_params["sigma"] and estimator.metric == "sqeuclidean"
 
 
+def test_workers_give_the_same_bits():
+    instances = ct.datasets.digits_labeling(3, n_per_class=12, n_labeled_per_class=2)
+    family = ct.HarmonicLabeling(sigma=(0.1, 3))
+    alone, together = (ct.tune(family, instances, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert alone.duals == together.duals and alone.best_params == together.best_params
+
+
 def test_adaptive_results_claim_nothing():
     instances = ct.datasets.digits_labeling(2, n_per_class=12, n_labeled_per_class=2)
     certified = ct.HarmonicLabeling(sigma=(0.1, 3))
