@@ -124,6 +124,13 @@ def test_points_without_a_label_in_reach():
     assert family.dual(instance).max_exact == Fraction(3, 4)
 
 
+def test_classes_in_separate_parts_of_a_neighbour_graph():
+    instance = line([0, 1, 2, 100, 101, 102], [0, 5], [0, 0, 0, 1, 1, 0], labels=[0, 1])
+    family = ct.HarmonicLabeling(sigma=(0.5, 5), n_neighbors=1)
+    assert family.solve(instance, 1.0).soft[:3].tolist() == [[1.0, 0.0]] * 3
+    assert family.dual(instance) == ct.PiecewiseFunction.constant(0.5, 5, 1)
+
+
 def test_one_class_labels_everything():
     instance = line([0, 1, 2, 3], [0], [0, 0, 1, 1])
     assert FAMILY.solve(instance, 1.0).labels.tolist() == [0, 0, 0, 0]

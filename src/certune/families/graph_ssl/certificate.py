@@ -229,6 +229,8 @@ class _Local:
         solver.solve(self._course.rates(Fraction(self._centre)), smallest, smallest)
         inverse = inverse_diagonal(solver.weights, solver.sums)
         energy = class_energies(solver.classes, solver.sums).max()
+        if energy == 0.0:  # no class is joined to another one
+            return np.full(graph.n_nodes, -np.inf)
         return np.asarray(0.5 * (math.log(energy) + np.log(inverse)) + SLACK)
 
     def ellipse(self, real: float, imaginary: float) -> Ellipse:
