@@ -124,6 +124,13 @@ def test_points_without_a_label_in_reach():
     assert family.dual(instance).max_exact == Fraction(3, 4)
 
 
+def test_classes_in_separate_parts_of_a_neighbour_graph():
+    instance = line([0, 1, 2, 100, 101, 102], [0, 5], [0, 0, 0, 1, 1, 0], labels=[0, 1])
+    family = ct.HarmonicLabeling(sigma=(0.5, 5), n_neighbors=1)
+    assert family.solve(instance, 1.0).soft[:3].tolist() == [[1.0, 0.0]] * 3
+    assert family.dual(instance) == ct.PiecewiseFunction.constant(0.5, 5, 1)
+
+
 def test_one_class_labels_everything():
     instance = line([0, 1, 2, 3], [0], [0, 0, 1, 1])
     assert FAMILY.solve(instance, 1.0).labels.tolist() == [0, 0, 0, 0]
@@ -284,6 +291,13 @@ def test_tuning_is_proved_verified_and_beats_the_defaults():
     assert ct.verify(result.certificate, family, instances).optimal
     estimator = result.best_estimator
     assert estimator.sigma == result.best_params["sigma"] and estimator.metric == "sqeuclidean"
+
+
+def test_workers_give_the_same_bits():
+    instances = ct.datasets.digits_labeling(3, n_per_class=12, n_labeled_per_class=2)
+    family = ct.HarmonicLabeling(sigma=(0.1, 3))
+    alone, together = (ct.tune(family, instances, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert alone.duals == together.duals and alone.best_params == together.best_params
 
 
 def test_adaptive_results_claim_nothing():

@@ -5,7 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from certune.kernels.bottlenecks import crossing_sums, path_maxima, spanning_tree
+from certune.kernels.bottlenecks import (
+    joined_groups,
+    path_below,
+    path_maxima,
+    path_ranks,
+    phase_links,
+    spanning_tree,
+    tree_exponents,
+)
 from certune.kernels.gth import (
     class_energies,
     eliminate,
@@ -74,18 +82,51 @@ def test_tree_and_bottlenecks_by_enumeration():
         assert largest[i, j] == best
 
 
-def test_crossing_sums_by_definition():
-    n = 6
-    between = RNG.random((n, n))
-    between += between.T
-    resistance, is_edge = RNG.random(n), ~np.eye(n, dtype=bool)
-    ranked = np.argsort(resistance)
-    sums = crossing_sums(between, is_edge, resistance, ranked)
-    for i in range(1, n):
-        expected = sum(
-            np.exp(resistance[j] - between[u, j]) for u in ranked[i:] for j in ranked[:i]
-        )
-        assert sums[i] == pytest.approx(expected)
+def tree_path(i, j, parent, depth):
+    """Tree edges, known by their lower nodes, between two nodes."""
+    found = []
+    while i != j:
+        if depth[i] < depth[j]:
+            i, j = j, i
+        found.append(i)
+        i = parent[i]
+    return found
+
+
+def test_groups_of_tree_edges_by_walking_paths():
+    n, n_labelled = 9, 3
+    points, centres = RNG.random((n, 2)), RNG.random((n_labelled, 2))
+    between = 9 * ((points[:, None] - points[None]) ** 2).sum(axis=-1)
+    to_labelled = 9 * ((points[:, None] - centres[None]) ** 2).sum(axis=-1)
+    edges = ~np.eye(n, dtype=bool), np.ones((n, n_labelled), bool)
+    order, parent, depth, via = spanning_tree(between, to_labelled, *edges)
+    lengths = tree_exponents(between, to_labelled, order, parent, via)
+    rank_of = np.argsort(np.argsort(lengths))
+    ranks = path_ranks(rank_of, order, parent)
+    links = phase_links(between, to_labelled, *edges, parent, depth, lengths, rank_of, ranks)
+    expected = np.zeros((n, n))
+    group_of = RNG.integers(3, size=n)
+    below = path_below(order, parent, lengths, rank_of, group_of, ranks)
+    one_group = path_below(order, parent, lengths, rank_of, np.zeros(n, dtype=int), ranks)
+    assert (one_group == -np.inf).all()
+    for i, j in itertools.combinations(range(n + 1), 2):
+        path = tree_path(i, j, parent, depth)
+        top = max(rank_of[k] for k in path)
+        assert ranks[i, j] == top
+        others = [lengths[k] for k in path if group_of[rank_of[k]] != group_of[top]]
+        assert below[i, j] >= max(others, default=-np.inf)
+        assert below[i, j] <= max(lengths[k] for k in path)
+        exponents = to_labelled[i].tolist() if j == n else [between[i, j]]
+        for k in path:
+            if rank_of[k] != top:
+                expected[top, rank_of[k]] += sum(np.exp(lengths[k] - e) for e in exponents)
+    np.testing.assert_allclose(links, expected, rtol=1e-12)
+
+
+def test_joined_groups():
+    groups = joined_groups(6, np.array([0, 4, 1]), np.array([2, 5, 2]))
+    assert len(set(groups[[0, 1, 2]])) == 1 and groups[4] == groups[5]
+    assert len(set(groups)) == 3
 
 
 def test_coefficients_are_those_of_numpy():

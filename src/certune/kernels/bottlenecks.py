@@ -106,22 +106,21 @@ def tail_of_margins(margins, margins_to_labelled, is_edge, is_edge_to_labelled):
 @njit(cache=True, nogil=True)
 def ranges_of_strong(
     first, second, first_to_labelled, second_to_labelled, is_edge, is_edge_to_labelled, margins,
-    margins_to_labelled, cutoff, shell_of, n_shells,
+    margins_to_labelled, cutoff, ranks, group, n_groups,
 ):  # fmt: skip
-    """Smallest and largest value (2, shells, 2) of both coefficients over strong edges.
+    """Smallest and largest values (groups, 2) of both coefficients over the strong edges.
 
-    Strong edges have a margin of at most ``cutoff``; an edge belongs to the outer of the shells
-    of its ends.
+    Strong edges have a margin of at most ``cutoff``.
     """
-    low, high = np.full((n_shells, 2), np.inf), np.full((n_shells, 2), -np.inf)
+    low, high = np.full((n_groups, 2), np.inf), np.full((n_groups, 2), -np.inf)
     n, n_labelled = first_to_labelled.shape
     for i in range(n):
         for j in range(i + 1, n):
             if is_edge[i, j] and margins[i, j] <= cutoff:
-                k = max(shell_of[i], shell_of[j])
+                k = group[ranks[i, j]]
                 low[k, 0], high[k, 0] = min(low[k, 0], first[i, j]), max(high[k, 0], first[i, j])
                 low[k, 1], high[k, 1] = min(low[k, 1], second[i, j]), max(high[k, 1], second[i, j])
-        k = shell_of[i]
+        k = group[ranks[i, n]]
         for j in range(n_labelled):
             if is_edge_to_labelled[i, j] and margins_to_labelled[i, j] <= cutoff:
                 a, b = first_to_labelled[i, j], second_to_labelled[i, j]
@@ -131,23 +130,117 @@ def ranges_of_strong(
 
 
 @njit(cache=True, nogil=True)
-def crossing_sums(between, is_edge, resistance, ranked):
-    """``sums[i]``: of ``exp(resistance[j] - exponent)`` over edges from rank >= i to j below it.
+def tree_exponents(between, to_labelled, order, parent, via):
+    """Exponent of the tree edge from each node to its parent."""
+    n = len(parent)
+    result = np.empty(n)
+    for i in order:
+        result[i] = to_labelled[i, via[i]] if parent[i] == n else between[i, parent[i]]
+    return result
 
-    ``resistance`` is the largest exponent on the way of a node to the ground, and ``ranked`` the
-    nodes in the order of what it is at the centre.
+
+@njit(cache=True, nogil=True)
+def path_ranks(rank_of, order, parent):
+    """Largest rank of a tree edge (known by its lower node) on the path of every two nodes."""
+    n = len(parent)
+    largest = np.full((n + 1, n + 1), -1)
+    for position in range(len(order)):
+        i = order[position]
+        p = parent[i]
+        largest[i, n] = largest[n, i] = max(largest[p, n], rank_of[i])
+        for earlier in range(position):
+            j = order[earlier]
+            largest[i, j] = largest[j, i] = max(largest[p, j], rank_of[i])
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _walk(i, j, exponent, parent, depth, lengths, rank_of, top, links):
+    """Add ``exp(length - exponent)`` of the tree edges between i and j to ``links[top]``."""
+    while i != j:
+        if depth[i] < depth[j]:
+            i, j = j, i
+        if exponent - lengths[i] < 45.0 and rank_of[i] != top:
+            links[top, rank_of[i]] += math.exp(lengths[i] - exponent)
+        i = parent[i]
+
+
+@njit(cache=True, nogil=True)
+def phase_links(
+    between, to_labelled, is_edge, is_edge_to_labelled, parent, depth, lengths, rank_of, ranks
+):
+    """How much it costs if two tree edges, known by their ranks, have different phases.
+
+    For every edge of the graph: the longest tree edge on its path against each of the others.
     """
-    n = len(ranked)
-    sums = np.zeros(n + 1)
-    for outer in range(n):
-        u = ranked[outer]
-        prefix = 0.0
-        for inner in range(outer):
-            j = ranked[inner]
-            if is_edge[u, j]:
-                prefix += math.exp(min(resistance[j] - between[u, j], 300.0))
-            sums[inner + 1] += prefix
-    return sums
+    n, n_labelled = to_labelled.shape
+    links = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1, n):
+            if is_edge[i, j]:
+                top = ranks[i, j]
+                _walk(i, j, between[i, j], parent, depth, lengths, rank_of, top, links)
+        for j in range(n_labelled):
+            if is_edge_to_labelled[i, j]:
+                top = ranks[i, n]
+                _walk(i, n, to_labelled[i, j], parent, depth, lengths, rank_of, top, links)
+    return links
+
+
+@njit(cache=True, nogil=True)
+def joined_groups(n, first, second):
+    """Group numbers of 0, ..., n - 1 when first[k] and second[k] are to be in one group."""
+    root = np.arange(n)
+    for k in range(len(first)):
+        i, j = first[k], second[k]
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = root[i]
+        while root[j] != j:
+            root[j] = root[root[j]]
+            j = root[j]
+        root[max(i, j)] = min(i, j)
+    for i in range(n):
+        root[i] = root[root[i]]
+    return root
+
+
+@njit(cache=True, nogil=True)
+def path_below(order, parent, lengths, rank_of, group_of, ranks):
+    """Bound of the exponents, on the path of every two nodes, of other groups than the top's.
+
+    ``group_of`` belongs to ranks; -inf if there is one group only.
+    """
+    n = len(parent)
+    below = np.full((n + 1, n + 1), -np.inf)
+    top = np.full((n + 1, n + 1), -np.inf)
+    for position in range(len(order)):
+        i = order[position]
+        p, x, r = parent[i], lengths[i], rank_of[i]
+        g = group_of[r]
+        for earlier in range(-1, position):
+            j = n if earlier < 0 else order[earlier]
+            value, old = below[p, j], ranks[p, j]
+            if old >= 0 and group_of[old] != g:
+                value = max(value, x) if old > r else max(value, top[p, j])
+            below[i, j] = below[j, i] = value
+            top[i, j] = top[j, i] = max(top[p, j], x)
+    return below
+
+
+@njit(cache=True, nogil=True)
+def crossing_sum(between, to_labelled, is_edge, is_edge_to_labelled, below):
+    """Sum of ``exp(below - exponent)`` over all edges."""
+    n, n_labelled = to_labelled.shape
+    total = 0.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            if is_edge[i, j]:
+                total += math.exp(min(below[i, j] - between[i, j], 300.0))
+        for j in range(n_labelled):
+            if is_edge_to_labelled[i, j]:
+                total += math.exp(min(below[i, n] - to_labelled[i, j], 300.0))
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -163,9 +256,12 @@ def _log_add(tops, totals, i, y):
 @njit(cache=True, nogil=True)
 def leak_sums(
     between, to_labelled, is_edge, is_edge_to_labelled, largest, margins, margins_to_labelled,
-    cutoff, rank_of, shell_of,
+    cutoff, below,
 ):  # fmt: skip
-    """The second and third of `shell_sums` for all nodes together."""
+    """Logarithms of sums over edges that bound what phases change on the right-hand side.
+
+    Of ``exp(largest / 2 - exponent)`` over weak edges, and ``exp(below / 2 - exponent)`` over all.
+    """
     n, n_labelled = to_labelled.shape
     tops, totals = np.full(2, -np.inf), np.zeros(2)
     for i in range(n):
@@ -173,12 +269,12 @@ def leak_sums(
             if is_edge[i, j]:
                 if margins[i, j] > cutoff:
                     _log_add(tops, totals, 0, 0.5 * largest[i, j] - between[i, j])
-                if shell_of[i] != shell_of[j]:
-                    inner = i if rank_of[i] < rank_of[j] else j
-                    _log_add(tops, totals, 1, 0.5 * largest[inner, n] - between[i, j])
+                _log_add(tops, totals, 1, 0.5 * below[i, j] - between[i, j])
         for j in range(n_labelled):
-            if is_edge_to_labelled[i, j] and margins_to_labelled[i, j] > cutoff:
-                _log_add(tops, totals, 0, 0.5 * largest[i, n] - to_labelled[i, j])
+            if is_edge_to_labelled[i, j]:
+                if margins_to_labelled[i, j] > cutoff:
+                    _log_add(tops, totals, 0, 0.5 * largest[i, n] - to_labelled[i, j])
+                _log_add(tops, totals, 1, 0.5 * below[i, n] - to_labelled[i, j])
     result = np.full(2, -np.inf)
     for k in range(2):
         if totals[k] > 0.0:
@@ -187,60 +283,40 @@ def leak_sums(
 
 
 @njit(cache=True, nogil=True)
-def shell_sums(
-    between, to_labelled, is_edge, is_edge_to_labelled, largest, margins, margins_to_labelled,
-    cutoff, ranked, shell_of,
-):  # fmt: skip
-    """Logarithms of three sums for the set C_i of all nodes of rank i and above.
+def log_conductances(between, to_labelled, is_edge, is_edge_to_labelled, resistance, ranked):
+    """Logarithm of the conductance between the nodes of rank i and above, and all others.
 
-    The conductance between C_i and the rest; the sum of ``exp(largest / 2 - exponent)`` over weak
-    edges that touch C_i; the sum of ``exp(resistance / 2 - exponent)`` over edges within C_i
-    that join two shells, where the resistance is that of the inner end.
+    ``resistance`` is the largest exponent on the way of a node to the ground, near the smallest
+    exponent from the node to nodes of lower rank.
     """
     n, n_labelled = to_labelled.shape
-    tops = np.full((3, n), -np.inf)
-    totals = np.zeros((3, n))
+    tops, totals = np.full(n, -np.inf), np.zeros(n)
     for outer in range(n):
         u = ranked[outer]
-        own = largest[u, n]
+        own = resistance[u]
         prefix = 0.0
         for j in range(n_labelled):
             if is_edge_to_labelled[u, j]:
-                e = to_labelled[u, j]
-                prefix += math.exp(min(own - e, 300.0))
-                if margins_to_labelled[u, j] > cutoff:
-                    _log_add(tops[1], totals[1], outer, 0.5 * own - e)
+                prefix += math.exp(min(own - to_labelled[u, j], 300.0))
         for inner in range(outer + 1):
             if prefix > 0.0:
-                _log_add(tops[0], totals[0], inner, math.log(prefix) - own)
-            v = ranked[inner]
-            if inner < outer and is_edge[u, v]:
-                e = between[u, v]
-                prefix += math.exp(min(own - e, 300.0))
-                margin = margins[min(u, v), max(u, v)]
-                if margin > cutoff:
-                    _log_add(tops[1], totals[1], outer, 0.5 * largest[u, v] - e)
-                if shell_of[u] != shell_of[v]:
-                    _log_add(tops[2], totals[2], inner, 0.5 * largest[v, n] - e)
-    for k in (1, 2):
-        for i in range(n - 2, -1, -1):
-            if totals[k, i + 1] > 0.0:
-                _log_add(tops[k], totals[k], i, tops[k, i + 1] + math.log(totals[k, i + 1]))
-    result = np.full((3, n), -np.inf)
-    for k in range(3):
-        for i in range(n):
-            if totals[k, i] > 0.0:
-                result[k, i] = tops[k, i] + math.log(totals[k, i])
+                _log_add(tops, totals, inner, math.log(prefix) - own)
+            if inner < outer and is_edge[u, ranked[inner]]:
+                prefix += math.exp(min(own - between[u, ranked[inner]], 300.0))
+    result = np.full(n, -np.inf)
+    for i in range(n):
+        if totals[i] > 0.0:
+            result[i] = tops[i] + math.log(totals[i])
     return result
 
 
 @njit(cache=True, nogil=True)
-def chained_growth(sums, resistance, ranked, log_hops, log_sine, log_coercivity, single):
+def chained_growth(conductances, resistance, ranked, log_factor, single):
     """Logarithm of a bound of all soft labels: nodes from the ground outwards, each by the best.
 
-    ``sums[c]`` and ``resistance[c]`` belong to corner c of a box of exponents; ``single`` bounds
-    each node without a chain.  A node of rank p is bounded by what bounds all ranks below i, for
-    some i <= p, times what the problem on C_i with such boundary values adds.
+    ``conductances[c]`` (of `log_conductances`) and ``resistance[c]`` belong to corner c of a box of
+    exponents; ``single`` bounds each node without a chain.  A node of rank p is bounded by what
+    bounds all ranks below i, for some i <= p, times ``1 + factor sqrt(conductance resistance)``.
     """
     n = len(ranked)
     bound = np.zeros(n + 1)  # of all ranks below
@@ -249,18 +325,10 @@ def chained_growth(sums, resistance, ranked, log_hops, log_sine, log_coercivity,
         best = single[u]
         for i in range(p + 1 if best > bound[p] else 0):
             added = -np.inf
-            for c in range(len(sums)):
-                own = 0.5 * resistance[c, u]
-                strong = log_sine + 0.5 * (log_hops + sums[c, 0, i]) + own
-                weak = log_hops + own + math.log(2.0) + sums[c, 1, i]
-                between = log_hops + own + math.log(4.0) + sums[c, 2, i]
-                top = max(strong, weak, between)
-                total = math.exp(strong - top) + math.exp(weak - top) + math.exp(between - top)
-                added = max(added, top + math.log(total))
-            added -= log_coercivity
-            grown = (
-                added + math.log1p(math.exp(-added)) if added > 0 else math.log1p(math.exp(added))
-            )
+            for c in range(len(conductances)):
+                added = max(added, 0.5 * (conductances[c, i] + resistance[c, u]))
+            added += log_factor
+            grown = max(added, 0.0) + math.log1p(math.exp(-abs(added)))
             best = min(best, bound[i] + grown)
         bound[p + 1] = max(bound[p], best)
     return bound[n]

@@ -18,6 +18,7 @@ from numba import njit
 
 from certune.kernels.series import exponentials
 
+_TINY = 2.0**-960
 _SPLITTER = 134217729.0  # 2**27 + 1: halves of a product are exact (Dekker)
 
 
@@ -105,6 +106,22 @@ def _row_sum(row, columns):
 
 
 @njit(cache=True, nogil=True)
+def _pass_on(weights, classes, sums, p, i):
+    """What node i gets when p is eliminated, with quotients that cannot vanish by underflow.
+
+    The plain order, ``(w_pi / s_p) w_pj``, loses everything if the quotient underflows while w_pj
+    is large; the other order loses at most what is negligible.
+    """
+    own = weights[p, i]
+    if own == 0.0:
+        return
+    for j in range(i + 1, len(sums)):
+        weights[i, j] += own * (weights[p, j] / sums[p])
+    for c in range(classes.shape[1]):
+        classes[i, c] += own * (classes[p, c] / sums[p])
+
+
+@njit(cache=True, nogil=True)
 def eliminate(weights, classes, sums):
     """Eliminate all nodes in place; row k becomes the weights at node k when it was taken away.
 
@@ -120,6 +137,9 @@ def eliminate(weights, classes, sums):
                 return False
             for i in range(p + 1, stop):
                 share = weights[p, i] / sums[p]
+                if share < _TINY:
+                    _pass_on(weights, classes, sums, p, i)
+                    continue
                 for j in range(i + 1, n):
                     weights[i, j] += share * weights[p, j]
                 for c in range(n_classes):
@@ -134,6 +154,10 @@ def eliminate(weights, classes, sums):
             b = second[i] / sums[start + 1]
             c = third[i] / sums[start + 2]
             d = fourth[i] / sums[start + 3]
+            if 0.0 < a < _TINY or 0.0 < b < _TINY or 0.0 < c < _TINY or 0.0 < d < _TINY:
+                for p in range(start, stop):
+                    _pass_on(weights, classes, sums, p, i)
+                continue
             row = weights[i]
             for j in range(i + 1, n):
                 row[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])

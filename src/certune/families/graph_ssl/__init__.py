@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from certune.families.graph_ssl.family import HarmonicLabeling, Labeling
+from certune.families.graph_ssl.family import HarmonicLabeling
 from certune.families.graph_ssl.instance import LabelingInstance
+from certune.families.graph_ssl.labeling import Labeling
 
 __all__ = ["HarmonicLabeling", "Labeling", "LabelingInstance"]

@@ -18,7 +18,7 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from certune.families.graph_ssl.exponents import needed_range
 from certune.families.graph_ssl.graph import Graph
-from certune.families.graph_ssl.solver import DOUBLE_RANGE, PointSolver
+from certune.families.graph_ssl.solver import PLAIN_RANGE, PointSolver
 from certune.kernels.gth import solve_grounded
 
 STEPS = 12
@@ -34,11 +34,10 @@ def ball_labels(graph: Graph, rates: Sequence[Fraction], bits: int) -> list[list
     """
     factors = np.array([float(rate) for rate in rates])
     smallest, largest = needed_range(graph, [graph.combined(factors)])
-    is_wide = largest - smallest > DOUBLE_RANGE
     # Sums of weights lose the bits by which the weights of one row differ.
     with ctx.workprec(bits + 2 * int(largest - smallest) + 64):
         matrix, right = _system(graph, rates, smallest)
-        if is_wide:
+        if largest - smallest > PLAIN_RANGE:
             solution = _by_elimination(matrix, right)
         else:
             solution = _refined(graph, rates, smallest, matrix, right, bits)
@@ -62,7 +61,7 @@ def _refined(
     bits: int,
 ) -> arb_mat:
     solver = PointSolver(graph)
-    soft = arb_mat(solver.solve(rates, shift, False).tolist())
+    soft = arb_mat(solver.solve(rates, shift, shift).tolist())
     error = np.ones((graph.n_nodes, graph.n_classes))
     for _ in range(STEPS):
         residual = right - matrix * soft

@@ -3,12 +3,13 @@
 Soft labels are analytic where the phases of the edge weights stay within a half plane, and the
 weak form of the harmonic equation bounds them there (``docs/theory/harmonic-labeling.md``):
 
-    |f_u(z)| <= 1 + (sin(theta) exp(eta) S_u + T_u) / (cos(theta) - epsilon)
+    |f_u(z)| <= 1 + (sin(theta) exp(eta) S_u + T_u) / (cos(theta) - lost)
 
-theta is the largest phase and eta the largest change of a log-weight over the ellipse, both after
-the best common shift and over *strong* edges only; S_u = sqrt(energy * resistance) at the centre;
-epsilon and T_u pay for the weak edges, whose phases are free.  Chebyshev interpolation of degree N
-on the ellipse with parameter rho then errs by at most ``4 M rho**-N / (rho - 1)``.
+theta is the largest phase over *strong* edges, after the best shift for each *group* of edges; eta
+the largest change of a log-weight; S_u = sqrt(energy * resistance) at the centre; T_u and the part
+that is lost pay for weak edges and for differences between groups.  Far points are bounded by a
+chain of such bounds instead.  Chebyshev interpolation of degree N on the ellipse with parameter rho
+then errs by at most ``4 M rho**-N / (rho - 1)``.
 """
 
 from __future__ import annotations
@@ -17,37 +18,41 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.exponents import Exponents, Pair
 from certune.families.graph_ssl.graph import Graph
-from certune.families.graph_ssl.instance import IntArray
-from certune.families.graph_ssl.solver import DOUBLE_RANGE, PointSolver
+from certune.families.graph_ssl.solver import PLAIN_RANGE, PointSolver
 from certune.kernels.bottlenecks import (
     chained_growth,
-    crossing_sums,
+    crossing_sum,
+    joined_groups,
     leak_sums,
+    log_conductances,
     lower_margins,
+    path_below,
     path_maxima,
+    path_ranks,
+    phase_links,
     ranges_of_strong,
-    shell_sums,
     spanning_tree,
     tail_of_margins,
+    tree_exponents,
 )
 from certune.kernels.gth import class_energies, inverse_diagonal
 
 # Weak edges may take this much of the coercivity of the strong ones.
 WEAK_SHARE = 0.05
-# The same for edges between shells, before a square root is taken.
+# The same for differences between groups, before a square root is taken.
 CROSSING_SHARE = 1e-4
 # Phase that the largest ellipse may reach: more allows a larger one, with a larger bound on it.
 PHASE = 1.25
 # Above this bound it is worth while to look at the nodes shell by shell.
 CHAIN_FROM = 6.0
 ATTEMPTS = 8
+LARGEST_LOSS = 0.15
 # Imaginary half axis of an ellipse over half the interval: larger ones gain little.
 LARGEST_RATIO = 20.0
 # Charged for the rounding of angles and sums in this module, and of exponents, relatively.
@@ -94,30 +99,36 @@ class Ellipse:
     Attributes
     ----------
     phase : float
-        Largest phase of a strong edge, after the best shift for each shell.
+        Largest phase of a strong edge, after the best shift for each group.
     shift : float
         Largest change of the log-weight of a strong edge, after the best common shift.
-    lost : float
-        Share of the coercivity that weak edges and edges between shells can take away.
+    weak_share, crossing_share : float
+        What weak edges, and differences of phase between groups, amount to.
     corners, maxima : list
         Exponents at the corners of a box that contains those of the ellipse, and `path_maxima`.
     margins, cutoff : pair of arrays, float
         How much weaker than a path each edge is, and from where on edges are weak.
-    shell_of : array
-        Shell of each node.
+    below : list of arrays
+        At each corner, see `path_below`.
     slack : float
         Room for rounding in exponents.
     """
 
     phase: float
     shift: float
-    lost: float
+    weak_share: float
+    crossing_share: float
     corners: list[Pair]
     maxima: list[FloatArray]
     margins: Pair
     cutoff: float
-    shell_of: IntArray
+    below: list[FloatArray]
     slack: float
+
+    @property
+    def lost(self) -> float:
+        """Share of the coercivity that is taken away."""
+        return self.weak_share + 2.1 * math.sqrt(self.crossing_share)
 
 
 class Certifier:
@@ -142,13 +153,13 @@ class Certifier:
         for _ in range(ATTEMPTS):
             rho = ratio + math.sqrt(ratio * ratio + 1)
             ellipse = local.ellipse(0.5 * half * (rho + 1 / rho), 0.5 * half * (rho - 1 / rho))
-            if ellipse.phase <= 1.05 * PHASE:
+            if ellipse.phase <= 1.05 * PHASE and ellipse.lost <= LARGEST_LOSS:
                 break
-            ratio *= max(0.2, PHASE / ellipse.phase)
-        self._last_height = ratio * half
+            ratio *= max(0.2, PHASE / ellipse.phase) if ellipse.phase > PHASE else 0.6
         growth = local.log_growth(ellipse)
         if growth == math.inf:
             return None
+        self._last_height = ratio * half
         needed = (growth + math.log(4 / (rho - 1)) - math.log(tolerance)) / math.log(rho)
         return max(4, math.ceil(needed + SLACK)), rho
 
@@ -166,11 +177,43 @@ class _Local:
         )
         self._hops = 2 * int(self._tree[2].max())
         resistance = self._maxima((self._between, self._to_labelled))[:-1, -1]
-        self._ranked = np.argsort(resistance, kind="stable")
-        crossing = crossing_sums(self._between, graph.is_edge, resistance, self._ranked)
-        everywhere = np.arange(1, graph.n_nodes)
-        self._cuts = _cheapest(self._hops * crossing, everywhere, 0.1 * CROSSING_SHARE)
+        place = np.argsort(self._tree[0])
+        self._ranked = np.lexsort((place, resistance))
+        self._set_groups()
         self._log_sensitivity = self._sensitivity(resistance)
+
+    def _set_groups(self) -> None:
+        """Sort the tree edges into groups that need one phase each."""
+        graph, n = self._graph, self._graph.n_nodes
+        order, parent, depth, via = self._tree
+        lengths = tree_exponents(self._between, self._to_labelled, order, parent, via)
+        self._rank_of = np.argsort(np.argsort(lengths, kind="stable"))
+        self._ranks = path_ranks(self._rank_of, order, parent)
+        links = self._hops * phase_links(
+            self._between,
+            self._to_labelled,
+            graph.is_edge,
+            graph.is_edge_to_labelled,
+            parent,
+            depth,
+            lengths,
+            self._rank_of,
+            self._ranks,
+        )
+        first, second = np.nonzero(links)
+        costs = links[first, second]
+        cheapest = np.argsort(costs, kind="stable")
+        needed = np.cumsum(costs[cheapest]) > 0.1 * CROSSING_SHARE
+        tied = cheapest[needed]
+        numbers = joined_groups(n, first[tied], second[tied])
+        self._group = np.unique(numbers, return_inverse=True)[1]
+
+    def _below(self, corner: Pair) -> FloatArray:
+        """For every two nodes a bound of the tree exponents between them of other groups."""
+        order, parent, _, via = self._tree
+        lengths = tree_exponents(*corner, order, parent, via)
+        below = path_below(order, parent, lengths, self._rank_of, self._group, self._ranks)
+        return np.asarray(below)
 
     def _maxima(self, exponents: Pair) -> FloatArray:
         order, parent, _, via = self._tree
@@ -181,11 +224,13 @@ class _Local:
         graph, solver = self._graph, self._certifier.solver
         nearest = self._to_labelled[graph.is_edge_to_labelled].min()
         smallest = min(self._between[graph.is_edge].min(initial=np.inf), nearest)
-        if resistance.max() - smallest > DOUBLE_RANGE:
+        if resistance.max() - smallest > PLAIN_RANGE:
             return np.full(graph.n_nodes, np.inf)
-        solver.solve(self._course.rates(Fraction(self._centre)), smallest, False)
+        solver.solve(self._course.rates(Fraction(self._centre)), smallest, smallest)
         inverse = inverse_diagonal(solver.weights, solver.sums)
         energy = class_energies(solver.classes, solver.sums).max()
+        if energy == 0.0:  # no class is joined to another one
+            return np.full(graph.n_nodes, -np.inf)
         return np.asarray(0.5 * (math.log(energy) + np.log(inverse)) + SLACK)
 
     def ellipse(self, real: float, imaginary: float) -> Ellipse:
@@ -198,19 +243,21 @@ class _Local:
         maxima = [self._maxima(corner) for corner in corners]
         slack = SLACK + EXPONENT_ROUNDING * exponents.size_at(first.size, second.size)
         margins, weak_share, cutoff = self._margins(corners, maxima, slack)
-        shell_of, crossing_share = self._shells(corners, maxima, slack)
-        low, high = self._ranges(margins, cutoff, shell_of)
+        below = [self._below(corner) for corner in corners]
+        crossing_share = self._crossing_share(corners, below, slack)
+        low, high = self._ranges(margins, cutoff)
         spread = np.maximum(high - low, 0.0)
         overall = np.maximum(high.max(axis=0) - low.min(axis=0), 0.0)
         return Ellipse(
             phase=0.5 * float((spread @ [first.imaginary, second.imaginary]).max()) + slack,
             shift=0.5 * float(overall @ [first.deviation, second.deviation]) + slack,
-            lost=weak_share + 2.1 * math.sqrt(crossing_share),
+            weak_share=weak_share,
+            crossing_share=crossing_share,
             corners=corners,
             maxima=maxima,
             margins=margins,
             cutoff=cutoff,
-            shell_of=shell_of,
+            below=below,
             slack=slack,
         )
 
@@ -229,26 +276,16 @@ class _Local:
             return margins, 0.0, math.inf
         return margins, float(shares[enough[0]]), float(enough[0])
 
-    def _shells(
-        self, corners: list[Pair], maxima: list[FloatArray], slack: float
-    ) -> tuple[IntArray, float]:
-        """Shell of every node, and what the edges between shells take away."""
-        n = self._graph.n_nodes
-        cuts = self._cuts
-        share = 0.0
-        if cuts.size:
-            worst = np.zeros(n + 1)
-            for (between, _), largest in zip(corners, maxima, strict=True):
-                sums = crossing_sums(between, self._graph.is_edge, largest[:-1, -1], self._ranked)
-                worst = np.maximum(worst, sums)
-            costs = self._hops * worst * math.exp(2 * slack)
-            cuts = _cheapest(costs, cuts, CROSSING_SHARE)
-            share = float(costs[cuts].sum()) + slack**2
-        shell_of = np.empty(n, dtype=np.int64)
-        shell_of[self._ranked] = np.searchsorted(cuts, np.arange(n), side="right")
-        return shell_of, share
+    def _crossing_share(self, corners: list[Pair], below: list[FloatArray], slack: float) -> float:
+        """What the different phases of groups can take away."""
+        edges = self._graph.is_edge, self._graph.is_edge_to_labelled
+        sums = [
+            crossing_sum(*corner, *edges, lower)
+            for corner, lower in zip(corners, below, strict=True)
+        ]
+        return float(self._hops * max(sums) * math.exp(2 * slack)) + slack**2
 
-    def _ranges(self, margins: Pair, cutoff: float, shell_of: IntArray) -> Pair:
+    def _ranges(self, margins: Pair, cutoff: float) -> Pair:
         graph, exponents = self._graph, self._certifier.exponents
         (p, p_labelled), (q, q_labelled) = exponents.first, exponents.second
         low, high = ranges_of_strong(
@@ -260,8 +297,9 @@ class _Local:
             graph.is_edge_to_labelled,
             *margins,
             cutoff,
-            shell_of,
-            int(shell_of.max()) + 1,
+            self._ranks,
+            self._group,
+            int(self._group.max()) + 1,
         )
         return low, high
 
@@ -273,34 +311,45 @@ class _Local:
         if coercivity <= 0:
             return math.inf
         log_hops, log_coercivity = math.log(self._hops), math.log(coercivity)
-        log_sine = math.log(math.sin(ellipse.phase))
-        strong = 0.5 * math.log1p(ellipse.lost) + ellipse.shift + log_sine + self._log_sensitivity
+        sine = math.sin(ellipse.phase)
+        strong = 0.5 * math.log1p(ellipse.lost) + ellipse.shift + self._log_sensitivity
         resistance = np.array([largest[:-1, -1] for largest in ellipse.maxima]) + ellipse.slack
-        rank_of = np.argsort(self._ranked)
-        leaks = np.array(self._at_corners(leak_sums, ellipse, rank_of)) + ellipse.slack
-        weak = log_hops + math.log(2.0) + np.logaddexp(leaks[:, 0], leaks[:, 1] + math.log(2.0))
+        weak = log_hops + self._log_leaks(ellipse)
         leak = (weak[:, None] + 0.5 * resistance).max(axis=0)
-        single = np.logaddexp(0.0, np.logaddexp(strong, leak) - log_coercivity)
+        single = np.logaddexp(strong + math.log(sine), leak)
+        single = np.logaddexp(0.0, single - log_coercivity)
         growth = single.max()
         if growth > CHAIN_FROM:
-            sums = np.array(self._at_corners(shell_sums, ellipse, self._ranked)) + ellipse.slack
+            # Weak edges and differences of phase here enter as Cauchy-Schwarz gives them.
+            factor = (
+                sine + 2 * math.sqrt(ellipse.weak_share) + 2 * math.sqrt(ellipse.crossing_share)
+            )
             growth = chained_growth(
-                sums, resistance, self._ranked, log_hops, log_sine, log_coercivity, single
+                self._log_conductances(ellipse),
+                resistance,
+                self._ranked,
+                math.log(factor) + 0.5 * log_hops - log_coercivity,
+                single,
             )
         return float(growth) + SLACK
 
-    def _at_corners(self, kernel: Any, ellipse: Ellipse, order: IntArray) -> list[FloatArray]:
+    def _log_leaks(self, ellipse: Ellipse) -> FloatArray:
+        """What weak edges and differences of phase add to a bound, at each corner."""
         edges = self._graph.is_edge, self._graph.is_edge_to_labelled
-        return [
-            kernel(
-                *corner, *edges, largest, *ellipse.margins, ellipse.cutoff, order, ellipse.shell_of
-            )
-            for corner, largest in zip(ellipse.corners, ellipse.maxima, strict=True)
+        parts = zip(ellipse.corners, ellipse.maxima, ellipse.below, strict=True)
+        sums = np.array(
+            [
+                leak_sums(*corner, *edges, largest, *ellipse.margins, ellipse.cutoff, below)
+                for corner, largest, below in parts
+            ]
+        )
+        return np.asarray(np.logaddexp(sums[:, 0], sums[:, 1] + math.log(2.0)) + ellipse.slack)
+
+    def _log_conductances(self, ellipse: Ellipse) -> FloatArray:
+        edges = self._graph.is_edge, self._graph.is_edge_to_labelled
+        parts = zip(ellipse.corners, ellipse.maxima, strict=True)
+        found = [
+            log_conductances(*corner, *edges, largest[:-1, -1], self._ranked)
+            for corner, largest in parts
         ]
-
-
-def _cheapest(costs: FloatArray, cuts: IntArray, budget: float) -> IntArray:
-    """As many cuts, in order, as a budget allows."""
-    ranked = cuts[np.argsort(costs[cuts], kind="stable")]
-    count = int(np.searchsorted(np.cumsum(costs[ranked]), budget, side="right"))
-    return np.sort(ranked[:count])
+        return np.array(found) + ellipse.slack

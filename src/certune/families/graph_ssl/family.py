@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
@@ -26,6 +26,7 @@ from certune.families.graph_ssl.graph import Graph, graph_of
 from certune.families.graph_ssl.harmonic import soft_labels, winners
 from certune.families.graph_ssl.instance import IntArray, LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator
+from certune.families.graph_ssl.labeling import Labeling
 from certune.families.graph_ssl.sweeping import leaves_of, utility
 from certune.families.graph_ssl.symmetry import Symmetry
 from certune.families.metrics import checked_weights
@@ -35,28 +36,6 @@ from certune.space import LogReal, ParameterSpace, Segment, Simplex
 
 SKLEARN_GAMMA = 20.0
 LARGEST_DISTANCE = 1e100
-
-
-@dataclass(frozen=True)
-class Labeling:
-    """Soft and hard labels of all points of an instance.
-
-    Attributes
-    ----------
-    labels : array (n,)
-        Label of every point, those that were given included.
-    soft : float64 array (n, n_classes)
-        Soft labels, in the order of ``classes``; rows sum to 1 up to rounding.
-    classes : array (n_classes,)
-        The labels that occur among the labelled points, sorted.
-    reached : bool array (n,)
-        False for points that no label can reach along the edges; their soft labels are uniform.
-    """
-
-    labels: NDArray[Any]
-    soft: NDArray[np.float64]
-    classes: NDArray[Any]
-    reached: NDArray[np.bool_]
 
 
 class HarmonicLabeling(Family):

@@ -18,7 +18,7 @@ from certune.families.graph_ssl.course import FloatArray
 from certune.families.graph_ssl.exponents import needed_range
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.instance import IntArray
-from certune.families.graph_ssl.solver import DOUBLE_RANGE, PointSolver
+from certune.families.graph_ssl.solver import PointSolver
 from certune.families.graph_ssl.symmetry import Symmetry
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ def soft_labels(graph: Graph, rates: Sequence[Fraction]) -> tuple[FloatArray, fl
         return np.zeros((0, graph.n_classes)), 0.0
     smallest, largest = _range_at(graph, rates)
     solver = PointSolver(graph)
-    soft = solver.solve(rates, smallest, largest - smallest > DOUBLE_RANGE)
-    return soft, solver.error
+    return solver.solve(rates, smallest, largest), solver.error
 
 
 def winners(graph: Graph, rates: Sequence[Fraction], symmetry: Symmetry) -> IntArray:

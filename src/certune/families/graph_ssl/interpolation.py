@@ -21,7 +21,6 @@ from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.exponents import Exponents, needed_range
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.solver import (
-    DOUBLE_RANGE,
     UNIT,
     PointSolver,
 )
@@ -90,21 +89,16 @@ class Interpolator:
         """Soft labels at the nodes of an interval; ``known`` are those of half the degree."""
         course, graph = self.course, self.graph
         centre, half = (Fraction(high) + Fraction(low)) / 2, (Fraction(high) - Fraction(low)) / 2
-        smallest, is_wide = self._range(low, high)
+        needed = needed_range(graph, self.exponents.at_corners(low, high))
         result = np.empty((degree + 1, graph.n_nodes, graph.n_classes))
         for j, node in enumerate(chebyshev_nodes(degree)):
             if known is not None and j % 2 == 0:
                 result[j] = known[j // 2]
                 continue
             rates = course.rates(centre + half * node)
-            result[j] = self.solver.solve(rates, smallest, is_wide)
+            result[j] = self.solver.solve(rates, *needed)
             self.n_solves += 1
         return result
-
-    def _range(self, low: float, high: float) -> tuple[float, bool]:
-        corners = self.exponents.at_corners(low, high)
-        smallest, largest = needed_range(self.graph, corners)
-        return smallest, largest - smallest > DOUBLE_RANGE
 
     def _panel(
         self, low: float, high: float, values: FloatArray, truncation: float, rho: float | None

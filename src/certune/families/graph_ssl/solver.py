@@ -13,8 +13,12 @@ from certune.kernels.gth import eliminate, fill_weights, substitute
 from certune.kernels.gth_wide import transition_shares
 
 UNIT = 2.0**-53
-# Exponents of edges that matter, within which weights are ordinary doubles (see the theory page).
-DOUBLE_RANGE = 600.0
+# Range of the exponents of edges that matter (see the theory page): up to the first, weights are
+# doubles of at most 1; up to the second, doubles of at most exp(RAISE); beyond, they need exponents
+# of their own.
+PLAIN_RANGE = 600.0
+DOUBLE_RANGE = 1200.0
+RAISE = 600.0
 
 
 def error_bound(n: int) -> float:
@@ -39,14 +43,12 @@ class PointSolver:
         self.classes = np.zeros((n, k))
         self.sums = np.zeros(n)
         self.error = error_bound(n)
-        self.is_wide = False
 
-    def solve(self, rates: Sequence[Fraction], shift: float, is_wide: bool) -> FloatArray:
-        """Soft labels (n, classes) at rates; ``shift`` is about the smallest exponent."""
+    def solve(self, rates: Sequence[Fraction], smallest: float, largest: float) -> FloatArray:
+        """Soft labels (n, classes) at rates, with the exponents of `needed_range`."""
         graph, soft = self.graph, np.zeros(self.classes.shape)
         high, low = doubled(list(rates))
-        self.is_wide = is_wide
-        if is_wide:
+        if largest - smallest > DOUBLE_RANGE:
             shares = transition_shares(
                 graph.between,
                 graph.to_labelled,
@@ -69,7 +71,7 @@ class PointSolver:
                 graph.class_of,
                 high,
                 low,
-                shift,
+                smallest + (RAISE if largest - smallest > PLAIN_RANGE else 0.0),
                 self.weights,
                 self.classes,
             )
