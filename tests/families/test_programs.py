@@ -224,7 +224,7 @@ def test_pieces_of_the_figure_along_a_segment():
 
 def test_a_utility_that_is_not_constant_says_what_to_use():
     segment = ct.Segment({"a1": 0.5, "a2": 9.0}, {"a1": 9.5, "a2": 0.2})
-    with pytest.raises(InputError, match="`pieces` gives"):
+    with pytest.raises(InputError, match="pass tolerance=1e-10"):
         figure_family().dual(None, segment)
 
 

@@ -7,6 +7,7 @@ a person would write down, its length q, its Pfaffian degree M and the degree De
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from certune.pfaffian import (
@@ -23,6 +24,7 @@ from certune.pfaffian import (
 )
 from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import OPERATIONS
+from certune.pfaffian.series import bounds_on, constant_on, polynomial_on
 
 a = parameter("a")
 x = 0.7
@@ -83,3 +85,46 @@ def test_a_polynomial_on_the_chain_is_the_function():
     for expression, value, _, _ in TABLE:
         polynomial = chain_of([expression]).polynomials[0].to_expression()
         assert polynomial.evaluate({"a": x}) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("expression", [row[0] for row in TABLE], ids=str)
+@pytest.mark.parametrize("error", [1e-3, 1e-12])
+def test_polynomial_of_an_operator(expression, error):
+    start, stop = 0.6875, 0.71875
+    polynomial = polynomial_on(expression, "a", start, stop, error)
+    # Rounding of the coefficients is stated on top of the truncation.
+    assert polynomial.error <= error + 1e-14
+    t = np.linspace(start, stop, 101)
+    exact = np.array([expression.evaluate({"a": point}) for point in t.tolist()])
+    s = (2 * t - start - stop) / (stop - start)
+    distance = np.abs(np.polynomial.chebyshev.chebval(s, polynomial.coefficients) - exact).max()
+    rounding = 1e-14 * (1 + np.abs(exact).max())
+    assert distance <= polynomial.error + rounding
+    constant = constant_on(expression, "a", start, stop)
+    assert np.abs(exact - constant.coefficients[0]).max() <= constant.error + rounding
+    low, high = bounds_on(expression, "a", start, stop)
+    assert low - rounding <= exact.min() and exact.max() <= high + rounding
+
+
+def test_the_error_of_a_polynomial_is_that_of_taylor():
+    # exp(a) = sum a^k / k! on [-1, 1]; the remainder after n terms is at most e / n! and at
+    # least 1 / n! at a = 1. 1/7! < 1e-3 / e < 1/6!, so 7 terms are needed and enough.
+    polynomial = polynomial_on(exp(a), "a", -1.0, 1.0, 1e-3)
+    assert len(polynomial.coefficients) == 7
+    assert math.e / math.factorial(7) <= polynomial.error <= 1.001 * math.e / math.factorial(7)
+    value = np.polynomial.chebyshev.chebval(1.0, polynomial.coefficients)
+    assert value == pytest.approx(sum(1 / math.factorial(k) for k in range(7)), abs=1e-14)
+
+
+@pytest.mark.parametrize("expression", [1 / a, log(a), a**-3, a**0.5, sqrt(a), 1 / a - 1 / a**2])
+def test_no_polynomial_across_a_singularity(expression):
+    assert polynomial_on(expression, "a", -1.0, 1.0, 1.0) is None
+    assert polynomial_on(expression, "a", 0.0, 1.0, 1.0) is None
+
+
+def test_bounds_close_to_the_end_of_a_root():
+    # The values of sqrt(a (1 - a)) on [0, 1/4] lie between 0 and sqrt(3)/4.
+    low, high = bounds_on(sqrt(a * (1 - a)), "a", 0.0, 0.25)
+    assert low <= 0.0 and math.sqrt(3) / 4 <= high < 0.6
+    assert bounds_on(sqrt(a), "a", -2.0, -1.0) is None
+    assert bounds_on(exp(exp(a)), "a", 0.0, 1000.0) is None

@@ -2,8 +2,8 @@
 
 A Pfaffian GJ program computes with + - * / and Pfaffian operators (``def:paffian-gj-algorithm``).
 Everything that the rest of the package needs to know of an operator stands in its row of this
-file: how floats and balls are computed, its partial derivatives, what it does on a chain
-(``sec:paffian-basic-properties``), where it is defined and how it is printed.  Evaluation,
+file: how floats, balls and power series are computed, its partial derivatives, what it does on a
+chain (``sec:paffian-basic-properties``), where it is defined and how it is printed.  Evaluation,
 differentiation and the construction of chains only compose these facts.
 
 Partial derivatives are written once, with ordinary operators, and therefore serve expressions and
@@ -33,6 +33,9 @@ class Operation:
         Name in error messages and in text.
     on_floats, on_balls : callable
         Value from the values of the arguments. Outside the domain a ball is not finite.
+    on_series : callable
+        Truncated power series with ball coefficients from those of the arguments. Where it has
+        none, coefficients are not finite or ValueError or ZeroDivisionError is raised.
     partials : tuple of callable
         Partial derivative in each argument, from the arguments and the value.
     on_chain : callable
@@ -48,11 +51,15 @@ class Operation:
         Binding strength in print.
     is_undefined : callable
         Whether balls of the arguments prove that there is no value, for any numbers in them.
+    on_part : callable or None
+        Like `on_balls`, but of those numbers in the balls alone for which there is a value; None
+        if that is no easier.
     """
 
     name: str
     on_floats: Callable[..., float]
     on_balls: Callable[..., Any]
+    on_series: Callable[..., Any]
     partials: tuple[Callable[..., Any], ...]
     on_chain: Callable[..., Any]
     domain: str = ""
@@ -60,6 +67,7 @@ class Operation:
     symbol: str = ""
     precedence: int = field(default=ATOM_PRECEDENCE)
     is_undefined: Callable[..., bool] = lambda *arguments: False
+    on_part: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Apply the operator: to balls at once, otherwise as an expression."""
@@ -91,6 +99,7 @@ ADD = Operation(
     "sum",
     operator.add,
     operator.add,
+    operator.add,
     (lambda u, v, y: 1, lambda u, v, y: 1),
     lambda chain, node, u, v: u + v,
     symbol=" + ",
@@ -98,6 +107,7 @@ ADD = Operation(
 )
 SUBTRACT = Operation(
     "difference",
+    operator.sub,
     operator.sub,
     operator.sub,
     (lambda u, v, y: 1, lambda u, v, y: -1),
@@ -109,6 +119,7 @@ MULTIPLY = Operation(
     "product",
     operator.mul,
     operator.mul,
+    operator.mul,
     (lambda u, v, y: v, lambda u, v, y: u),
     lambda chain, node, u, v: u * v,
     symbol="*",
@@ -116,6 +127,7 @@ MULTIPLY = Operation(
 )
 DIVIDE = Operation(
     "quotient",
+    operator.truediv,
     operator.truediv,
     operator.truediv,
     (lambda u, v, y: 1 / v, lambda u, v, y: -u / v**2),
@@ -130,6 +142,7 @@ INTEGER_POWER = Operation(
     "integer power",
     operator.pow,
     operator.pow,
+    lambda u, v: u ** int(v[0].unique_fmpz()),
     (lambda u, v, y: v * u ** (v - 1), lambda u, v, y: LOG(u) * y),
     lambda chain, node, u, v: chain.integer_power(*node.arguments),
     domain="a base other than 0 if the exponent is negative",
@@ -140,6 +153,7 @@ POWER = Operation(
     "power",
     operator.pow,
     operator.pow,
+    lambda u, v: (v * u.log()).exp(),
     (lambda u, v, y: v * y / u, lambda u, v, y: LOG(u) * y),
     lambda chain, node, u, v: chain.power(node),
     domain="a base > 0",
@@ -151,6 +165,7 @@ EXP = Operation(
     "exp",
     math.exp,
     lambda u: u.exp(),
+    lambda u: u.exp(),
     (lambda u, y: y,),
     lambda chain, node, u: chain.exponential(u, node),
     latex="e^{{{0}}}",
@@ -158,6 +173,7 @@ EXP = Operation(
 LOG: Operation = Operation(
     "log",
     math.log,
+    lambda u: u.log(),
     lambda u: u.log(),
     (lambda u, y: 1 / u,),
     lambda chain, node, u: chain.logarithm(node),
@@ -169,15 +185,18 @@ SQRT = Operation(
     "sqrt",
     math.sqrt,
     lambda u: u.sqrt(),
+    lambda u: u.sqrt(),
     (lambda u, y: 1 / (2 * y),),
     lambda chain, node, u: chain.root(node.arguments[0], 1, 2),
     domain="an argument >= 0 (> 0 for derivatives)",
     latex=r"\sqrt{{{0}}}",
     is_undefined=lambda u: u < 0,
+    on_part=lambda u: u.sqrt() if u < 0 else u.nonnegative_part().sqrt(),
 )
 ATAN = Operation(
     "atan",
     math.atan,
+    lambda u: u.atan(),
     lambda u: u.atan(),
     (lambda u, y: 1 / (1 + u**2),),
     lambda chain, node, u: chain.symbol(node, u),
@@ -187,6 +206,7 @@ TANH = Operation(
     "tanh",
     math.tanh,
     lambda u: u.tanh(),
+    lambda u: 1 - 2 / (1 + (2 * u).exp()),
     (lambda u, y: 1 - y**2,),
     lambda chain, node, u: chain.symbol(node, u),
     latex=r"\tanh\left({0}\right)",
@@ -194,6 +214,7 @@ TANH = Operation(
 SIGMOID = Operation(
     "sigmoid",
     _float_sigmoid,
+    lambda u: 1 / (1 + (-u).exp()),
     lambda u: 1 / (1 + (-u).exp()),
     (lambda u, y: y * (1 - y),),
     lambda chain, node, u: chain.symbol(node, u),
@@ -203,6 +224,7 @@ SOFTPLUS = Operation(
     "softplus",
     _float_softplus,
     lambda u: (u.exp() + 1).log(),
+    lambda u: (1 + u.exp()).log(),
     (lambda u, y: SIGMOID(u),),
     lambda chain, node, u: chain.symbol(node, u),
     latex=r"\ln\left(1+e^{{{0}}}\right)",

@@ -8,20 +8,28 @@ A Pfaffian GJ program (``def:paffian-gj-algorithm``) that returns a utility is a
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from certune.dual import PiecewiseFunction
+from certune.dual import PiecewiseFunction, PiecewisePolynomial
+from certune.dual.integers import rounded_down, rounded_up
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family, Params
 from certune.families.programs.content import content_hash, program_hash
+from certune.families.programs.curves import Bounds, bounds_between, smooth_dual
 from certune.pfaffian.domains import along as parameters_along
+from certune.pfaffian.evaluation import nearest_float
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.programs import Program, lifted
 from certune.pfaffian.sweep import Piece, Sweep, sweep
 from certune.pfaffian.trace import Trace, trace
 from certune.space import ParameterSpace, Real, Segment, Simplex
+
+# The smallest tolerance, relative to the largest utility, that polynomials with float
+# coefficients and degree 20 can keep.
+FINEST = 2.0**-40
 
 
 class ProgramFamily(Family):
@@ -37,6 +45,10 @@ class ProgramFamily(Family):
         The parameters and their ranges.
     utility_range : pair of numbers, default (0, 1)
         Smallest and largest utility.
+    tolerance : float, default 0
+        For a utility that varies on pieces or is irrational: how far runs and duals may be from
+        it, such as 1e-10; duals are then polynomials on pieces with a proved error. With 0 every
+        utility must be a rational number that is constant on each piece.
     baselines : mapping of name to parameters, optional
         Default settings to compare with.
     solver : callable, optional
@@ -58,6 +70,14 @@ class ProgramFamily(Family):
     >>> family = ct.ProgramFamily(reaches, ct.Real("a", 0, 1))
     >>> family.dual(2).breakpoints.round(6)
     array([[0.693147, 0.693147]])
+
+    A utility that varies:
+
+    >>> def hill(x, parameters):
+    ...     return x * parameters["a"] * ct.pfaffian.exp(-x * parameters["a"])
+    >>> dual = ct.ProgramFamily(hill, ct.Real("a", 0, 1), tolerance=1e-10).dual(2)
+    >>> round(dual.best_point, 4), round(dual.max(), 9)  # 1 / e at a = 1 / 2
+    (0.5, 0.367879441)
     """
 
     def __init__(
@@ -66,6 +86,7 @@ class ProgramFamily(Family):
         space: ParameterSpace | Real | Simplex,
         *,
         utility_range: tuple[Any, Any] = (0, 1),
+        tolerance: float = 0.0,
         baselines: Mapping[str, Mapping[str, Any]] | None = None,
         solver: Program | None = None,
         check: Callable[[Any], None] | None = None,
@@ -82,6 +103,7 @@ class ProgramFamily(Family):
                 f"utility_range must be two numbers, the smaller first, got {utility_range!r}"
             )
         self._low, self._high = low, high
+        self._tolerance = _checked_tolerance(tolerance, max(1.0, float(abs(low)), float(abs(high))))
         self._baselines = {name: dict(params) for name, params in (baselines or {}).items()}
         for params in self._baselines.values():
             self._space.validate(params)
@@ -99,14 +121,21 @@ class ProgramFamily(Family):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the compiled program, the space and the utility range."""
+        """Hash of the compiled program, the space, the utility range and the tolerance."""
         content = f"{program_hash(self.program)} {self._space!r} {self._low} {self._high}"
+        if self._tolerance:
+            content += f" {self._tolerance!r}"
         return hashlib.sha256(content.encode()).hexdigest()
 
     @property
     def utility_range(self) -> tuple[float, float]:
         """Smallest and largest utility that any instance can have."""
         return float(self._low), float(self._high)
+
+    @property
+    def tolerance(self) -> float:
+        """How much runs and duals may differ; 0 if utilities are rational numbers."""
+        return self._tolerance
 
     @property
     def baselines(self) -> dict[str, dict[str, Any]]:
@@ -124,9 +153,15 @@ class ProgramFamily(Family):
         return content_hash(instance)
 
     def run_exact(self, instance: Any, params: Params) -> Fraction:
-        """Utility at one parameter, as an exact rational number."""
+        """Utility at one parameter, as an exact rational number.
+
+        With a positive tolerance, an irrational utility is rounded to the nearest float.
+        """
         values = lifted(self._space.validate(params))
-        return self._utility(as_expression(self.program(instance, values)))
+        utility = as_expression(self.program(instance, values))
+        if self._tolerance and utility.value is None and not utility.parameters:
+            return self._within_range(utility, Fraction(nearest_float(utility)))
+        return self._utility(utility)
 
     def solve(self, instance: Any, params: Params) -> Any:
         """Output of the solver at one parameter; the utility if there is no solver."""
@@ -148,7 +183,9 @@ class ProgramFamily(Family):
         """
         return trace(self.program, instance, self._space if domain is None else domain, **options)
 
-    def dual(self, instance: Any, along: Segment | None = None) -> PiecewiseFunction:
+    def dual(
+        self, instance: Any, along: Segment | None = None
+    ) -> PiecewiseFunction | PiecewisePolynomial:
         """Utility as an exact function of the position on a segment.
 
         Parameters
@@ -158,13 +195,22 @@ class ProgramFamily(Family):
         along : Segment, optional
             A straight line in the parameter space; by default the one free parameter.
 
+        Returns
+        -------
+        PiecewiseFunction or PiecewisePolynomial
+            Polynomials with a proved error if the family has a positive tolerance.
+
         Raises
         ------
         InputError
-            If the utility is not constant on each piece; use `pieces` for such programs.
+            If the utility is not constant on each piece and the tolerance is 0.
+        UndecidedError
+            If a varying utility has no proved bounds around some point.
         """
         segment = self._segment(along)
         found = self._sweep(instance, segment)
+        if self._tolerance:
+            return self._smooth_dual(found, segment.name)
         lower, upper = [], []
         for gap in found.gaps:
             values = [self._low, self._high] if gap is None else [self._utility(v) for v in gap]
@@ -178,6 +224,33 @@ class ProgramFamily(Family):
             upper,
             name=segment.name,
         )
+
+    def _smooth_dual(self, found: Sweep, name: str) -> PiecewisePolynomial:
+        pieces, gaps = _joined(found)
+        bounds = [
+            self._gap_bounds(gap, name, before.stop, after.start)
+            for gap, before, after in zip(gaps, pieces[:-1], pieces[1:], strict=True)
+        ]
+        dual = smooth_dual(pieces, bounds, name, self._tolerance)
+        reached = -(-dual).max_exact, dual.max_exact
+        slack = Fraction(self._tolerance)
+        if reached[0] < self._low - slack or reached[1] > self._high + slack:
+            raise InputError(
+                f"the utility of {self!r} reaches from {float(reached[0])!r} to "
+                f"{float(reached[1])!r} for {name} in [{dual.low!r}, {dual.high!r}], outside of "
+                f"the utility range [{self._low}, {self._high}]; pass utility_range="
+            )
+        return dual
+
+    def _gap_bounds(
+        self, values: tuple[Expression, ...] | None, name: str, low: float, high: float
+    ) -> Bounds:
+        bounds = None if values is None else bounds_between(values, name, low, high)
+        low_end, high_end = rounded_down(self._low), rounded_up(self._high)
+        if bounds is None:
+            return low_end, high_end
+        lower, upper = (min(max(end, low_end), high_end) for end in bounds)
+        return lower, upper
 
     def pieces(self, instance: Any, along: Segment | None = None) -> tuple[Piece, ...]:
         """Intervals of a segment and the form of the utility on each.
@@ -196,13 +269,7 @@ class ProgramFamily(Family):
             pieces lies a gap that contains a change.
         """
         found = self._sweep(instance, self._segment(along))
-        joined = [found.pieces[0]]
-        for gap, piece in zip(found.gaps, found.pieces[1:], strict=True):
-            if gap is not None and set(gap) == {piece.value} and joined[-1].value is piece.value:
-                joined[-1] = Piece(joined[-1].start, piece.stop, piece.value)
-            else:
-                joined.append(piece)
-        return tuple(joined)
+        return tuple(_joined(found)[0])
 
     def _segment(self, along: Segment | None) -> Segment:
         segment = self._space.default_segment() if along is None else along
@@ -229,19 +296,52 @@ class ProgramFamily(Family):
         if value.value is None:
             if value.parameters:
                 raise InputError(
-                    f"the utility {value} of {self!r} is not constant between breakpoints; "
-                    "`pieces` gives the intervals and the form of the utility on each"
+                    f"the utility {value} of {self!r} is not constant between breakpoints; pass "
+                    "tolerance=1e-10 for a dual with so small a proved error; `pieces` gives the "
+                    "intervals and the form of the utility on each"
                 )
             raise InputError(
                 f"the utility {value} of {self!r} is not a rational number; return an int, a "
-                "Fraction, or a float that the program rounds to"
+                "Fraction, or a float that the program rounds to, or pass tolerance=1e-10"
             )
-        if not self._low <= value.value <= self._high:
+        return self._within_range(value, value.value)
+
+    def _within_range(self, value: Expression, number: Fraction) -> Fraction:
+        """Return `number`, what is known of `value`, or raise if it is out of the range."""
+        slack = 0 if value.value is not None else Fraction(self._tolerance)
+        if not self._low - slack <= number <= self._high + slack:
             raise InputError(
                 f"the utility {value} of {self!r} lies outside of the utility range "
                 f"[{self._low}, {self._high}]; pass utility_range="
             )
-        return value.value
+        return min(max(number, self._low), self._high)
+
+
+def _checked_tolerance(tolerance: Any, largest: float) -> float:
+    """Return the tolerance as a float, 0 or large enough for utilities up to `largest`."""
+    try:
+        number = math.nan if isinstance(tolerance, bool) else float(tolerance)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not (number == 0 or FINEST * largest <= number < math.inf):
+        raise ParameterError(
+            "tolerance must be 0, for utilities that are rational numbers, or a number >= "
+            f"{FINEST * largest:.2g}, for utilities up to {largest:.6g}, got {tolerance!r}"
+        )
+    return number
+
+
+def _joined(found: Sweep) -> tuple[list[Piece], list[tuple[Expression, ...] | None]]:
+    """Return pieces and gaps, without the gaps in which the form of the utility stays the same."""
+    pieces = [found.pieces[0]]
+    gaps: list[tuple[Expression, ...] | None] = []
+    for gap, piece in zip(found.gaps, found.pieces[1:], strict=True):
+        if gap is not None and set(gap) == {piece.value} and pieces[-1].value is piece.value:
+            pieces[-1] = Piece(pieces[-1].start, piece.stop, piece.value)
+        else:
+            pieces.append(piece)
+            gaps.append(gap)
+    return pieces, gaps
 
 
 def _at(value: Any, name: str, t: Expression) -> Any:
