@@ -26,3 +26,17 @@ def test_logistic_path(tmp_path):
     assert "OPTIMAL" in finished.stdout and "certificate verified" in finished.stdout
     pictures = {"accuracy.png", "coefficients.png", "curves.png", "landscape.png"}
     assert {path.name for path in tmp_path.iterdir()} == pictures
+
+
+def test_learned_weights(tmp_path):
+    picture = tmp_path / "cells.png"
+    options = ["--instances", "2", "--held-out", "3", "--timeout", "3", "--picture", str(picture)]
+    finished = subprocess.run(
+        [sys.executable, str(EXAMPLES / "learned_weights.py"), *options],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "the best single metric" in finished.stdout
+    assert "boxes" in finished.stderr
+    assert picture.stat().st_size > 5000

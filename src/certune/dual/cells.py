@@ -127,7 +127,13 @@ class CellMap:
         whole = (x1.max() - x0.min()) * (y1.max() - y0.min())
         assert abs(self.areas.sum() - whole) <= 1e-9 * whole
 
-    def plot(self, path: Any = None, ax: Any = None, points: Sequence[Any] = ()) -> Any:
+    def plot(
+        self,
+        path: Any = None,
+        ax: Any = None,
+        points: Sequence[Any] = (),
+        show_bounds: bool = False,
+    ) -> Any:
         """Draw the map: a colour for each value, undecided slivers in black.
 
         Parameters
@@ -138,6 +144,9 @@ class CellMap:
             Draw into these axes.
         points : sequence of (x, y, label)
             Settings to mark.
+        show_bounds : bool, default=False
+            Give slivers the colour of the middle of their bounds, paler, in place of black. For
+            means over many instances, whose cells are smaller than the resolution.
 
         Returns
         -------
@@ -155,9 +164,15 @@ class CellMap:
         )
         known = PolyCollection(corners[self.decided], cmap="viridis", linewidth=0.0)
         known.set_array(middle[self.decided])
-        known.set_antialiased(False)
-        axes.add_collection(known)
-        axes.add_collection(PolyCollection(corners[~self.decided], color="black", linewidth=0.2))
+        slivers = PolyCollection(corners[~self.decided], color="black", linewidth=0.2)
+        if show_bounds:
+            slivers = PolyCollection(corners[~self.decided], cmap="viridis", alpha=0.6, linewidth=0)
+            slivers.set_array(middle[~self.decided])
+            known.set_clim(middle.min(), middle.max())
+            slivers.set_clim(middle.min(), middle.max())
+        for collection in (known, slivers):
+            collection.set_antialiased(False)
+            axes.add_collection(collection)
         axes.set(
             xlim=(x0.min(), x1.max()),
             ylim=(y0.min(), y1.max()),

@@ -23,8 +23,8 @@ from certune.tuning.workers import TimeIsUp, Workers
 # Boxes that are halved between two looks at the queue; fixed, so that the search is the same for
 # any number of workers.
 BATCH = 8
-# Batches between two random line searches, once the search is under way.
-BATCHES_PER_LINE = 32
+# Bounds of single instances between two line searches, once the search is under way.
+BOUNDS_PER_LINE = 512
 # Boxes that were halved as often as this in every direction are left open; before that, from
 # FIRST_CHECK halvings on, those are that could only be halved with rounding.
 MOST_HALVINGS, FIRST_CHECK = 40, 45
@@ -35,7 +35,7 @@ class Node:
     """A box with the sum of its bounds over all instances.
 
     ``bounds`` are those of the instances, none if the box was finished early; ``bounded`` is False
-    for a stratum that was not looked at yet.
+    for a stratum that was not looked at yet; ``n_new`` is how many bounds were computed for it.
     """
 
     box: Box
@@ -43,6 +43,7 @@ class Node:
     bounds: tuple[BoxBound, ...] = field(repr=False)
     depth: int = 0
     bounded: bool = True
+    n_new: int = 0
 
     @property
     def settled(self) -> bool:
@@ -84,7 +85,7 @@ class BranchAndBound:
     instances : sequence
         Checked instances.
     lines : LineSearch
-        Source of incumbents, which has begun.
+        Source of incumbents, which has one.
     workers : Workers
         Who does the work, and until when.
 
@@ -106,7 +107,7 @@ class BranchAndBound:
         self._lines = lines
         self._workers = workers
         self._queue: list[tuple[Fraction, int, Node]] = []
-        self._n_batches = 0
+        self._n_bounds = 0
         self._highest = Fraction(family.utility_range[1])
         self.strata = Box.strata(family.space)
         self.n_nodes = 0
@@ -156,8 +157,8 @@ class BranchAndBound:
             for entry in taken:
                 heapq.heappush(self._queue, entry)
             raise
-        self._n_batches += 1
-        if self._n_batches % BATCHES_PER_LINE == 0 and not self.finished:
+        while self._n_bounds >= BOUNDS_PER_LINE and not self.finished:
+            self._n_bounds -= BOUNDS_PER_LINE
             self._lines.step()
 
     def _work(self, taken: list[tuple[Fraction, int, Node]]) -> None:
@@ -187,6 +188,7 @@ class BranchAndBound:
             self._next_number += 2
             del self.cover.uppers[number]
             self.cover.halves[number] = (parent.box.edges.index(edge), numbers[0], numbers[1])
+        self._n_bounds += sum(node.n_new for node in found)
         for place, node in zip(numbers, found, strict=True):
             self.cover.uppers[place] = node.upper
             if node.upper <= self.best_total:
@@ -212,6 +214,7 @@ class BranchAndBound:
         depth = parent.depth + parent.bounded
         total = parent.upper
         bounds = list(parent.bounds)
+        n_new = 0
         for number, known in enumerate(parent.bounds):
             if known.settled:
                 continue
@@ -222,10 +225,11 @@ class BranchAndBound:
                 found, lower=max(found.lower, known.lower), upper=min(found.upper, known.upper)
             )
             bounds[number] = found
+            n_new += 1
             total += found.upper - known.upper
             if total <= threshold:
-                return Node(box, total, (), depth)
-        return Node(box, total, tuple(bounds), depth)
+                return Node(box, total, (), depth, n_new=n_new)
+        return Node(box, total, tuple(bounds), depth, n_new=n_new)
 
     def _exact_upper(self, box: Box) -> Fraction:
         """Bound the sum on a face with at most one free parameter, by running or searching it."""

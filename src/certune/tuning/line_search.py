@@ -1,9 +1,10 @@
 """Good settings of several parameters by exact searches along lines.
 
 The mean utility along a line through the best setting so far is an exact function of one
-coordinate, so that its best point on the whole line is found, not sampled.  Lines run along the
-parameters first, then in random directions.  Alone this is an anytime method without a bound; in
-branch and bound it provides the incumbent.
+coordinate, so that its best point on the whole line is found, not sampled.  Lines run through the
+best setting, along the parameters and in random directions, and along the parameters beside it,
+near and far.  Alone this is an anytime method without a bound; in branch and bound it provides the
+incumbent.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count, cycle
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,11 @@ from certune.families.base import Family
 from certune.space import ParameterSpace, ParameterValue, Real, Segment
 from certune.tuning.workers import Workers
 
-# Random settings that are run before the first line, for every free coordinate and one more.
-START_POINTS = 4
+# How far beside the best setting parallel lines run, as a share of the way to a random setting.
+SHARES = (1.0, 0.25, 1.0, 0.0625)
+# Lines in other directions take longer; they run this share of their length to either side of the
+# best setting, and their whole length every so many turns.
+REACH, LONG_LINES = 0.0625, 8
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class LineSearch:
     workers : Workers
         Who does the work, and until when.
     rng : numpy Generator
-        Source of the random directions.
+        Source of the random directions and shifts.
 
     Attributes
     ----------
@@ -67,15 +72,9 @@ class LineSearch:
         self._instances = instances
         self._workers = workers
         self._rng = rng
-        self._directions = _directions(family.space, rng)
+        self._plan = self._lines()
         self.best: Incumbent | None = None
         self.n_lines = 0
-
-    def begin(self) -> None:
-        """Run some random settings."""
-        space = self._family.space
-        for _ in range(START_POINTS * (space.n_free + 1)):
-            self.offer(space.sample(self._rng))
 
     def offer(self, params: Mapping[str, Any]) -> Incumbent:
         """Run a setting, and keep it if it is the best so far; returns what the runs gave."""
@@ -88,11 +87,40 @@ class LineSearch:
         return found
 
     def step(self) -> None:
-        """Search the next line through the best setting."""
+        """Search the next line."""
+        self.search(next(self._plan))
+
+    def _lines(self) -> Iterator[Segment]:
+        """Yield lines through the best setting and parallel ones beside it."""
+        space = self._family.space
+        reals = [item.name for item in space.parameters if isinstance(item, Real)]
+        corners = cycle(
+            {item.name: tuple(float(i == corner) for i in range(item.size))}
+            for item in space.parameters
+            if not isinstance(item, Real) and item.size > 1
+            for corner in range(item.size)
+        )
+        for turn in count():
+            for name in reals:
+                yield from self._line({name: _high(space, name)}, 0.0)
+            for number, share in enumerate(SHARES if reals else ()):
+                name = reals[(turn + number) % len(reals)]
+                yield from self._line({name: _high(space, name)}, share)
+            reach = 1.0 if turn % LONG_LINES == LONG_LINES - 1 else REACH
+            yield from self._line(next(corners, {}), 0.0, reach)
+            yield from self._line(space.sample(self._rng), 0.0, reach)
+
+    def _line(
+        self, target: Mapping[str, Any], share: float, reach: float = 1.0
+    ) -> Iterator[Segment]:
+        """Yield the line to a target through the best setting, moved by a share at random."""
         assert self.best is not None
-        segment = line_through(self._family.space, self.best.params, next(self._directions))
+        space, params = self._family.space, self.best.params
+        if share:
+            params = _between(params, space.sample(self._rng), share)
+        segment = line_through(space, params, target, reach)
         if segment is not None:
-            self.search(segment)
+            yield segment
 
     def search(self, segment: Segment) -> Fraction:
         """Find the best setting on a line, and keep it if it is the best so far.
@@ -122,34 +150,45 @@ def middle_of(space: ParameterSpace) -> dict[str, ParameterValue]:
     }
 
 
-def _directions(space: ParameterSpace, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    """Yield targets to draw a line to: every parameter alone, then as many random settings."""
-    while True:
-        for item in space.parameters:
-            if isinstance(item, Real):
-                yield {item.name: item.high}
-            elif item.size > 1:
-                for corner in range(item.size):
-                    yield {item.name: tuple(float(corner == i) for i in range(item.size))}
-        for _ in range(max(1, space.n_free)):
-            yield space.sample(rng)
+def _high(space: ParameterSpace, name: str) -> float:
+    item = next(item for item in space.parameters if item.name == name)
+    assert isinstance(item, Real)
+    return item.high
+
+
+def _between(params: Mapping[str, Any], target: Mapping[str, Any], share: float) -> dict[str, Any]:
+    """Return the setting that lies a share of the way to a target."""
+    moved: dict[str, Any] = {}
+    for name, value in params.items():
+        other = target[name]
+        if isinstance(value, tuple):
+            pairs = zip(value, other, strict=True)
+            moved[name] = tuple((1.0 - share) * a + share * b for a, b in pairs)
+        else:
+            moved[name] = (1.0 - share) * value + share * other
+    return moved
 
 
 def line_through(
-    space: ParameterSpace, params: Mapping[str, Any], target: Mapping[str, Any]
+    space: ParameterSpace,
+    params: Mapping[str, Any],
+    target: Mapping[str, Any],
+    reach: float = 1.0,
 ) -> Segment | None:
     """Return the longest segment of the space through a setting and a target.
 
-    Parameters that the target does not name stay as they are. None if setting and target agree.
+    Parameters that the target does not name stay as they are. With ``reach`` below 1, the segment
+    is only that share of its length long to either side of the setting, unless one real parameter
+    moves alone. None if setting and target agree.
     """
     start = {name: np.atleast_1d(np.asarray(value, float)) for name, value in params.items()}
     steps = {
         name: np.atleast_1d(np.asarray(target.get(name, value), float)) - start[name]
         for name, value in params.items()
     }
-    if not any(step.any() for step in steps.values()):
-        return None
     moving = [item for item in space.parameters if steps[item.name].any()]
+    if not moving:
+        return None
     if len(moving) == 1 and isinstance(moving[0], Real):
         fixed = {name: value for name, value in params.items() if name != moving[0].name}
         return Segment.coordinate(moving[0].name, moving[0].low, moving[0].high, fixed)
@@ -160,6 +199,8 @@ def line_through(
             if step != 0.0:
                 ends = sorted(((low - value) / step, (high - value) / step))
                 back, ahead = max(back, ends[0]), min(ahead, ends[1])
+    length = ahead - back
+    back, ahead = max(back, -reach * length), min(ahead, reach * length)
     if not back < ahead:
         return None
     ends = [

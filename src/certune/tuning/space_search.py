@@ -28,10 +28,9 @@ from certune.tuning.status import Status
 from certune.tuning.workers import TimeIsUp, Workers
 
 METHODS = ("auto", "branch-and-bound", "line-search")
-# Lines through the incumbent before boxes, for every free coordinate.
-FIRST_LINES = 2
-# The search along lines alone ends after this many lines for every free coordinate without success.
-FRUITLESS_LINES = 8
+# Lines without success, for every free coordinate, after which boxes begin; and after which the
+# search along lines alone ends.
+FRUITLESS_FIRST, FRUITLESS_LAST = 12, 24
 
 
 def check_search_options(
@@ -123,12 +122,9 @@ class _SpaceSearch:
         n_free = self.family.space.n_free
         self._begin()
         try:
-            if by_lines:
-                return self._along_lines(FRUITLESS_LINES * n_free)
-            for _ in range(FIRST_LINES * n_free):
-                if self.report():
-                    return Status.STOPPED
-                self.lines.step()
+            ended = self._along_lines((FRUITLESS_LAST if by_lines else FRUITLESS_FIRST) * n_free)
+            if by_lines or ended is not Status.SEARCHED:
+                return ended
             self.boxes = BranchAndBound(self.family, self.instances, self.lines, self._workers)
             return self._through_boxes(self.boxes, gap, max_nodes)
         except TimeIsUp:
@@ -139,16 +135,12 @@ class _SpaceSearch:
             return Status.INTERRUPTED
 
     def _begin(self) -> None:
-        """Run first settings; the very first one is run whatever the time."""
+        """Run the first setting, whatever the time."""
         patient = LineSearch(
             self.family, self.instances, Workers(1, math.inf), np.random.default_rng(0)
         )
         patient.offer(middle_of(self.family.space))
         self.lines.best = patient.best
-        try:
-            self.lines.begin()
-        except TimeIsUp:
-            pass
 
     def _along_lines(self, patience: int) -> Status:
         fruitless = 0
@@ -159,7 +151,7 @@ class _SpaceSearch:
             self.lines.step()
             fruitless = fruitless + 1 if self.lines.best is before else 0
             if self._value >= self._largest:
-                return Status.OPTIMAL
+                return Status.OPTIMAL  # nothing can be better, boxes or not
         return Status.SEARCHED
 
     def _through_boxes(self, boxes: BranchAndBound, gap: Fraction, max_nodes: int | None) -> Status:
