@@ -229,7 +229,7 @@ def digits_labeling(
     Examples
     --------
     >>> digits_labeling(n_instances=1, n_per_class=20, n_labeled_per_class=2)[0]
-    LabelingInstance('digits-000 (4,6)', 40 points, 4 labelled, metrics=('sqeuclidean',), 2 classes)
+    LabelingInstance('digits-000 (6,7)', 40 points, 4 labelled, metrics=('sqeuclidean',), 2 classes)
     """
     from sklearn.datasets import load_digits
 
