@@ -6,7 +6,7 @@ has at every sigma. At 400 random bandwidths per instance the labels are compute
 `HarmonicLabeling`'s plain algorithm; a difference is a mismatch. Breakpoints of small instances
 are compared with roots found by bisection in ball arithmetic at 640 bits.
 
-    python benchmarks/ssl_replay.py [--instances 104] [--bandwidths 400]
+    python benchmarks/ssl_replay.py [--instances 104] [--bandwidths 400] [--first 0]
 """
 
 import argparse
@@ -114,11 +114,14 @@ def ball_roots(leaves, graph, limit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--instances", type=int, default=104)
+    parser.add_argument("--first", type=int, default=0, help="leave out the instances before")
     parser.add_argument("--bandwidths", type=int, default=400)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     totals, errors, start = np.zeros(3, dtype=int), [], time.perf_counter()
     for number, (kind, instance) in enumerate(instances(options.instances)):
+        if number < options.first:
+            continue
         compared, different, dual, leaves, graph = replay(instance, options.bandwidths, rng)
         totals += compared, different, len(dual.undecided)
         if instance.n_points <= 75:
