@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import certune as ct
 from certune.kernels.bottlenecks import (
     joined_groups,
     path_below,
@@ -177,3 +178,14 @@ def test_equal_polynomials_are_one_zone():
         np.full((1, 2, 5), 0.25), np.ones((1, 2), bool), np.array([1e-13]), halving_matrix(4)
     )
     assert info.tolist() == [[0, 0, 1]] and ends.tolist() == [[-1, 1]]
+
+
+def test_shares_that_underflow_are_not_lost():
+    # Four near points pass everything that the label of the first one sends to the sixth point;
+    # the exact soft label there is 1.70241e-9 for class "b" (ball arithmetic at 20,000 bits).
+    points = [[0.0], [0.05], [0.04], [0.03], [0.02], [3.40], [6.78]]
+    instance = ct.LabelingInstance(points, labeled=[0, 6], labels=["a", "b"], truth=list("aaaaaab"))
+    family = ct.HarmonicLabeling(sigma=(0.095, 1.0))
+    assert family.solve(instance, 0.1).soft[5, 1] == pytest.approx(1.7024e-9, rel=1e-4)
+    assert family.run(instance, 0.0975) == 1.0
+    assert family.dual(instance).n_pieces == 1

@@ -154,7 +154,13 @@ def eliminate(weights, classes, sums):
             b = second[i] / sums[start + 1]
             c = third[i] / sums[start + 2]
             d = fourth[i] / sums[start + 3]
-            if 0.0 < a < _TINY or 0.0 < b < _TINY or 0.0 < c < _TINY or 0.0 < d < _TINY:
+            # A share of a positive weight may be 0 itself, so that weights say what is there.
+            if (
+                (a < _TINY and first[i] > 0.0)
+                or (b < _TINY and second[i] > 0.0)
+                or (c < _TINY and third[i] > 0.0)
+                or (d < _TINY and fourth[i] > 0.0)
+            ):
                 for p in range(start, stop):
                     _pass_on(weights, classes, sums, p, i)
                 continue
