@@ -356,3 +356,21 @@ def test_structure_of_tuned_weights_has_one_parameter_for_each_metric():
         family.structure(20, 5, n_metrics=2)
     with pytest.raises(ct.ParameterError, match="join all points"):
         ct.HarmonicLabeling(n_neighbors=5).structure(20, 5)
+
+
+def test_ties_of_the_combined_distance_are_recognised():
+    # With equal weights the middle point is as far from one label as from the other.
+    first = [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
+    second = [[0, 2, 3], [2, 0, 1], [3, 1, 0]]
+    instance = ct.LabelingInstance(
+        distances=np.array([first, second], dtype=float), labeled=[0, 2], labels=[0, 1],
+        truth=[0, 1, 1],
+    )  # fmt: skip
+    family = ct.HarmonicLabeling(sigma=(0.1, 5.0), weights=(0.5, 0.5))
+    assert family.dual(instance).values.tolist() == [1.0]
+    assert family.run(instance, 1.0) == 1.0
+    ends_on_the_tie = ct.Segment(
+        {"sigma": 1.0, "weights": (1.0, 0.0)}, {"sigma": 1.0, "weights": (0.5, 0.5)}
+    )
+    tuned = ct.HarmonicLabeling(sigma=(0.1, 5.0), weights="tune", n_metrics=2)
+    assert tuned.dual(instance, ends_on_the_tie)(1.0) == 1.0

@@ -343,7 +343,7 @@ class HarmonicLabeling(Family):
         reached[instance.labeled] = reached[graph.nodes] = True
         if graph.n_nodes:
             soft[graph.nodes] = soft_labels(graph, rates)[0]
-            columns[graph.nodes] = winners(graph, rates, Symmetry(graph))
+            columns[graph.nodes] = winners(graph, rates, Symmetry(graph, rates))
         return Labeling(names[graph.classes[columns]], soft, names[graph.classes], reached)
 
     def run_exact(self, instance: LabelingInstance, params: Params) -> Fraction:
@@ -353,7 +353,7 @@ class HarmonicLabeling(Family):
         true, n_always_right = _truths(instance, graph)
         right = n_always_right
         if graph.n_nodes:
-            right += int(np.sum(winners(graph, rates, Symmetry(graph)) == true))
+            right += int(np.sum(winners(graph, rates, Symmetry(graph, rates)) == true))
         return Fraction(right, len(instance.unlabeled))
 
     def dual(self, instance: LabelingInstance, along: Segment | None = None) -> PiecewiseFunction:
@@ -389,11 +389,13 @@ class HarmonicLabeling(Family):
             value = self.run_exact(instance, segment.at(segment.low))
             return PiecewiseFunction.constant(segment.low, segment.high, value, segment.name)
         course = make_course(*line, segment.low, segment.high)
-        symmetry = Symmetry(graph)
+        fixed = all(slope == 0 for _, slope in line[1])
+        symmetry = Symmetry(graph, [Fraction(weight) for weight, _ in line[1]] if fixed else None)
         leaves = leaves_of(Interpolator(graph, course), symmetry, self.certified)
 
         def winners_at(t: float) -> IntArray:
-            return winners(graph, self._rates(instance, segment.at(t)), symmetry)
+            rates = self._rates(instance, segment.at(t))
+            return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates))
 
         n_unlabelled = len(instance.unlabeled)
         return utility(leaves, course, true, n_always_right, n_unlabelled, winners_at, segment.name)

@@ -10,6 +10,9 @@ node that has the colour of its copy is tied.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,10 +24,19 @@ class Symmetry:
 
     Two classes: a tie goes to the second one (soft label at least one half, as in
     ``sec:graph-based-SSL``). More classes: to the lowest.
+
+    Parameters
+    ----------
+    graph : Graph
+        The edges.
+    weights : sequence of Fraction, optional
+        Weights of the metrics up to a common factor, if they are fixed: edges of one combined
+        length then look alike. Otherwise they must agree in every metric.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, weights: Sequence[Fraction] | None = None) -> None:
         self._graph = graph
+        self._weights = weights
         self._codes: NDArray[np.int64] | None = None
         self._tied: dict[tuple[int, int], NDArray[np.bool_]] = {}
 
@@ -48,7 +60,7 @@ class Symmetry:
         graph = self._graph
         n, n_classes = graph.n_nodes, graph.n_classes
         if self._codes is None:
-            self._codes = _edge_codes(graph)
+            self._codes = _edge_codes(graph, self._weights)
         swap = np.arange(n_classes)
         swap[[first, second]] = second, first
         labels = np.concatenate([graph.class_of, swap[graph.class_of]]).reshape(2, -1)
@@ -66,10 +78,17 @@ class Symmetry:
             colours, n_colours = new, count
 
 
-def _edge_codes(graph: Graph) -> NDArray[np.int64]:
-    """Codes (n, n + n_labelled) of edges, equal exactly if the edges agree in every metric."""
+def _edge_codes(graph: Graph, weights: Sequence[Fraction] | None) -> NDArray[np.int64]:
+    """Codes (n, n + n_labelled) of edges, equal exactly if the edges have equal lengths."""
     lengths = np.concatenate([graph.between, graph.to_labelled], axis=2)
     present = np.concatenate([graph.is_edge, graph.is_edge_to_labelled], axis=1)
     flat = lengths.reshape(len(lengths), -1).T
-    codes = np.unique(flat, axis=0, return_inverse=True)[1].reshape(present.shape)
-    return np.where(present, codes + 1, 0)
+    vectors, codes = np.unique(flat, axis=0, return_inverse=True)
+    if weights is not None and len(weights) > 1:
+        combined = [
+            sum(w * Fraction(length) for w, length in zip(weights, vector, strict=True))
+            for vector in vectors.tolist()
+        ]
+        code_of = {length: code for code, length in enumerate(sorted(set(combined)))}
+        codes = np.array([code_of[length] for length in combined])[codes.ravel()]
+    return np.where(present, codes.reshape(present.shape) + 1, 0)
