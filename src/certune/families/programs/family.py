@@ -62,6 +62,9 @@ class ProgramFamily(Family):
     Instances are numbers, strings, arrays, or tuples and dataclasses of these, or have a string
     attribute ``fingerprint``.
 
+    Where a varying utility jumps, two proofs can only be compared up to the jump within its
+    bracket, and `certune.verify` refuses the certificate; `certune.tune` proves the optimum.
+
     Examples
     --------
     >>> import certune as ct
