@@ -12,7 +12,10 @@
 
 import argparse
 import platform
+import shutil
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -130,19 +133,22 @@ def optuna_tpe(peer, seed):
 def smac(peer, seed):
     from ConfigSpace import ConfigurationSpace, Float
     from smac import HyperparameterOptimizationFacade, Scenario
+    from smac.runhistory.dataclasses import TrialValue
 
     space = ConfigurationSpace(seed=seed)
     space.add([Float("alpha", (0.5, 8.0))] + [Float(f"w{i}", (1e-6, 1.0)) for i in range(3)])
-    scenario = Scenario(space, n_trials=100_000, seed=seed, deterministic=True)
+    folder = Path(tempfile.mkdtemp())
+    scenario = Scenario(
+        space, n_trials=100_000, seed=seed, deterministic=True, output_directory=folder
+    )
     facade = HyperparameterOptimizationFacade(
         scenario, lambda config, seed=0: 0.0, overwrite=True, logging_level=50
     )
     while not peer.over:
         info = facade.ask()
         raw = [info.config[f"w{i}"] for i in range(3)]
-        from smac.runhistory.dataclasses import TrialValue
-
         facade.tell(info, TrialValue(cost=1.0 - peer.value(info.config["alpha"], raw)))
+    shutil.rmtree(folder)
 
 
 def race(draws, seconds):

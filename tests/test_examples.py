@@ -30,7 +30,7 @@ def test_logistic_path(tmp_path):
 
 def test_learned_weights(tmp_path):
     picture = tmp_path / "cells.png"
-    options = ["--instances", "2", "--held-out", "3", "--timeout", "3", "--picture", str(picture)]
+    options = ["--instances", "1", "--held-out", "3", "--timeout", "2", "--picture", str(picture)]
     finished = subprocess.run(
         [sys.executable, str(EXAMPLES / "learned_weights.py"), *options],
         capture_output=True,

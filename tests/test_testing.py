@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 import certune as ct
+from certune.families.base import BoxBound
 from certune.testing import StepFamily, StepInstance, check_family
 
 INSTANCES = [
@@ -50,6 +51,13 @@ class WrongDomain(StepFamily):
 class IgnoresTheSegment(StepFamily):
     def dual(self, instance, along=None):
         return super().dual(instance)
+
+
+class WrongBounds(StepFamily):
+    bounds_boxes = True
+
+    def bound_on_box(self, instance, box, reuse=None):
+        return BoxBound(Fraction(0), Fraction(1, 4), (1.0,))
 
 
 class Nondeterministic(StepFamily):
@@ -141,6 +149,7 @@ def test_a_right_family_passes():
         (MissingBreakpoint, "run_exact of second at .*: expected 1/3 as in dual, got 2/3"),
         (WrongDomain, r"domain of first: expected \(0.0, 1.0\), got \(0.0, 0.5\)"),
         (IgnoresTheSegment, r"dual of first on the part \[.*\]: expected the domain"),
+        (WrongBounds, r"run_exact on first inside a box at .*: expected a value from 0 to 1/4"),
         (Nondeterministic, "run_exact of first (twice|at)"),
         (NondeterministicFunction, "dual of first twice|run_exact of first at"),
         (OtherDefault, "dual of first without a segment"),

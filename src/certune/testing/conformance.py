@@ -21,6 +21,7 @@ from certune.dual import DualFunction, mean
 from certune.errors import ParameterError
 from certune.families.base import Family
 from certune.space import ParameterSpace, Segment
+from certune.testing.boxes import check_boxes
 from certune.testing.failures import Failures
 from certune.tuning.instances import checked_family, checked_instances, instance_name
 
@@ -57,7 +58,8 @@ def check_family(
     -----
     Checked are: the parameter space; the form and the domain of the exact functions, and that
     their values lie in the utility range; agreement with `run_exact`, along the free parameter
-    or, if there are several, along random segments; the functions on parts of the domain; that
+    or, if there are several, along random segments; bounds on random boxes, if the family has
+    them; the functions on parts of the domain; that
     twice the same question has the same answer, also after a trip through a file; the mean of
     all functions; fingerprints; baselines; and that bad parameters are refused.
 
@@ -86,6 +88,9 @@ def check_family(
         if duals:
             with failures.caught("the mean of the exact functions"):
                 _check_mean(duals, rng, failures)
+    if family.bounds_boxes:
+        with failures.caught("the bounds on boxes"):
+            check_boxes(family, listed, rng, failures)
     with failures.caught("answers that must not change"):
         _check_determinism(family, listed, failures)
     with failures.caught("the fingerprints"):
