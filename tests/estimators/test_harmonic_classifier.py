@@ -135,3 +135,8 @@ def test_metrics_reach_new_points(metric):
         assert np.isfinite(model.predict_proba(points)).all()
     soft = model.predict_proba(rng.random((4, 2)))
     np.testing.assert_allclose(soft.sum(axis=1), 1)
+
+
+def test_ties_of_two_classes_are_predicted_as_they_are_labelled():
+    model = ct.HarmonicClassifier(sigma=1.0).fit([[-1.0], [0.0], [1.0]], [0, -1, 1])
+    assert model.transduction_.tolist() == model.predict([[-1.0], [0.0], [1.0]]).tolist()

@@ -165,10 +165,13 @@ class HarmonicClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_queries,)
-            The class with the largest soft label, the lowest of several.
+            The class with the largest soft label. Ties go to the second of two classes, as in
+            ``transduction_``, and to the lowest of more.
         """
         soft = self.predict_proba(X)
-        labels: npt.NDArray[Any] = self.classes_[np.argmax(soft, axis=1)]
+        two = soft.shape[1] == 2
+        best = (soft[:, 1] >= soft[:, 0]).astype(int) if two else np.argmax(soft, axis=1)
+        labels: npt.NDArray[Any] = self.classes_[best]
         return labels
 
     def _instance(
