@@ -279,3 +279,16 @@ def test_trace_of_a_family():
     found = ct.GreedyKnapsack(rho=(0, 1)).trace(ct.KnapsackInstance((3, 2, 4), (1, 2, 3), 3))
     assert len(found.paths) >= 2
     assert found.complexity.chain_length <= 2  # 2^rho and 3^rho
+
+
+@pytest.mark.parametrize("n_items", [1, 5, 12])
+def test_knapsack_changes_no_more_often_than_the_structure_says(n_items):
+    family = ct.GreedyKnapsack(rho=(-2, 4))
+    instances = ct.datasets.knapsack_problems(3, n_items=n_items, largest=30)
+    structure = family.structure_of(instances)
+    assert structure.line.n_breakpoints == n_items * (n_items - 1) // 2
+    for instance in instances:
+        assert len(family.pieces(instance)) - 1 <= structure.line.n_breakpoints
+        assert family.dual(instance).n_pieces - 1 <= structure.line.n_breakpoints
+    with pytest.raises(ct.ParameterError, match="n_items"):
+        family.structure(0)

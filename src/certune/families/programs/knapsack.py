@@ -8,8 +8,8 @@ problems, and is a classical example of data-driven algorithm design.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,12 @@ from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
 from certune.pfaffian.expressions import Expression, constant
 from certune.pfaffian.programs import argsort
+from certune.pfaffian.structure import (
+    LineCount,
+    PiecewiseStructure,
+    PredicateCount,
+    whole_number,
+)
 from certune.space import Real
 
 Number = int | float | Fraction
@@ -153,6 +159,56 @@ class GreedyKnapsack(ProgramFamily):
         (rho,) = self.space.parameters
         assert isinstance(rho, Real)
         return f"GreedyKnapsack(rho=({rho.low!r}, {rho.high!r}))"
+
+    def structure(self, n_items: int) -> PiecewiseStructure:
+        """Pfaffian structure of the utility, proved for every problem of n items.
+
+        Parameters
+        ----------
+        n_items : int
+            Number of items, at least 1.
+
+        Returns
+        -------
+        PiecewiseStructure
+            Counts for `certune.pdim_bound` and `certune.sample_size`.
+
+        Examples
+        --------
+        >>> import certune as ct
+        >>> ct.pdim_bound(ct.GreedyKnapsack().structure(n_items=100)).dimension
+        16
+        """
+        n = whole_number("n_items", n_items, 1)
+        n_pairs = n * (n - 1) // 2
+        comparisons = PredicateCount(
+            n_parameters=1,
+            n_predicates=n_pairs,
+            chain_length=1,
+            chain_degree=1,
+            function_degree=1,
+            three_valued=True,
+            name="one exponential",
+        )
+        return PiecewiseStructure(
+            n_piece_forms=2**n,
+            n_boundaries=n_pairs,
+            chain_length=n,
+            chain_degree=1,
+            function_degree=1,
+            n_parameters=1,
+            piecewise_constant=True,
+            predicates=(comparisons,),
+            line=LineCount(n_breakpoints=n_pairs),
+            name=f"greedy knapsack, {n} items",
+            source="docs/theory/structures.md",
+        )
+
+    def structure_of(self, instances: Sequence[Any]) -> PiecewiseStructure:
+        """Structure for every problem with no more items than the given ones."""
+        n = max(len(instance.values) for instance in instances)
+        size = f"no problem has more than {n} items"
+        return replace(self.structure(n), assumptions=(size,))
 
 
 def _check(instance: Any) -> None:
