@@ -151,7 +151,7 @@ def smac(peer, seed):
     shutil.rmtree(folder)
 
 
-def race(draws, seconds):
+def race(draws, seconds, first=0):
     import certune as ct
 
     peers = {"random": random_search, "optuna": optuna_tpe, "smac": smac}
@@ -164,7 +164,7 @@ def race(draws, seconds):
     family = ct.Linkage("power-mean", alpha=(0.5, 8), weights="tune", n_metrics=3)
     marks = [mark for mark in MARKS if mark <= seconds]
     wins = dict.fromkeys(peers, 0)
-    for draw in range(draws):
+    for draw in range(first, first + draws):
         instances = ct.datasets.digits_clustering(
             20, n_classes=5, n_per_class=20, metrics=THREE, random_state=100 + draw
         )

@@ -24,7 +24,9 @@ from certune.space import ParameterSpace, ParameterValue, Real, Segment
 from certune.tuning.workers import Workers
 
 # How far beside the best setting parallel lines run, as a share of the way to a random setting.
-SHARES = (1.0, 0.25, 1.0, 0.0625)
+SHARES = (0.25, 1.0, 0.0625, 0.25)
+# Parallel lines through random settings at the start, for every free coordinate.
+START_LINES = 4
 # Lines in other directions take longer; they run this share of their length to either side of the
 # best setting, and their whole length every so many turns.
 REACH, LONG_LINES = 0.0625, 8
@@ -103,7 +105,8 @@ class LineSearch:
         for turn in count():
             for name in reals:
                 yield from self._line({name: _high(space, name)}, 0.0)
-            for number, share in enumerate(SHARES if reals else ()):
+            shares = SHARES if turn else (1.0,) * (START_LINES * space.n_free)
+            for number, share in enumerate(shares if reals else ()):
                 name = reals[(turn + number) % len(reals)]
                 yield from self._line({name: _high(space, name)}, share)
             reach = 1.0 if turn % LONG_LINES == LONG_LINES - 1 else REACH
