@@ -151,7 +151,7 @@ def smac(peer, seed):
     shutil.rmtree(folder)
 
 
-def race(draws, seconds, first=0):
+def race(draws, seconds, first=10):
     import certune as ct
 
     peers = {"random": random_search, "optuna": optuna_tpe, "smac": smac}

@@ -19,6 +19,7 @@ import math
 import numpy as np
 from numba import njit
 
+from certune.kernels.box_orders import UNCERTAIN, take_extreme
 from certune.kernels.series import UNIT
 
 WEIGHTED = 0  # value = (sum_l beta_l delta_l)^alpha
@@ -26,7 +27,6 @@ PRODUCT = 1  # value = prod_l delta_l^alpha_l
 
 LARGEST_EXPONENT = 1.5  # an exponent that moves more than this on the box has no useful model
 LARGEST_SHARE = 0.5  # nor has a distance that changes by more than this share
-UNCERTAIN = np.int64(-1)  # stands for a pair of points: the extreme pair is not certain
 
 
 @njit(cache=True, nogil=True)
@@ -231,150 +231,6 @@ def box_cox_record(row, tilts, half, n_linear, curved, sense, error, record):
     if curved:
         record[3 + n_linear] = 2.0 * (share * (math.exp(reach) / (1.0 - share) - 1.0) + error)
     return True
-
-
-@njit(cache=True, nogil=True)
-def surplus(far, near, n_intervals, n_simplex):
-    """Lower bound of (far - near) over the box: positive proves the order."""
-    rho = n_intervals + n_simplex + 1
-    low = far[0] - near[0] - (far[rho] + near[rho])
-    for c in range(1, 1 + n_intervals):
-        low -= abs(far[c] - near[c])
-    if n_simplex > 0:
-        least = np.inf
-        for c in range(1 + n_intervals, rho):
-            least = min(least, far[c] - near[c])
-        low += least
-    return low
-
-
-@njit(cache=True, nogil=True)
-def slope(far, near, n_intervals, n_simplex, start, stop):
-    """Lower bound of the slope of (far - near) from one vertex of the weights to another.
-
-    Positive on the whole box and zero at a face proves the order everywhere else.
-    """
-    last = n_intervals + n_simplex + 2
-    if n_simplex > 0:
-        c = 1 + n_intervals
-        rise = (far[c + stop] - near[c + stop]) - (far[c + start] - near[c + start])
-    else:
-        rise = 2.0 * (stop - start) * (far[n_intervals] - near[n_intervals])
-    return rise - (far[last] + near[last])
-
-
-@njit(cache=True, nogil=True)
-def may_vanish(far, near, n_intervals, n_simplex, face):
-    """Can (far - near) be zero at the vertices of a face, as far as the records tell?"""
-    rho = n_intervals + n_simplex + 1
-    moving = n_intervals if n_simplex > 0 else n_intervals - 1
-    room = far[rho] + near[rho]
-    for c in range(1, 1 + moving):
-        room += abs(far[c] - near[c])
-    for k in range(face.size):
-        if face[k]:
-            value = far[0] - near[0]
-            if n_simplex > 0:
-                value += far[1 + n_intervals + k] - near[1 + n_intervals + k]
-            else:
-                value += (2 * k - 1) * (far[n_intervals] - near[n_intervals])
-            if abs(value) > room:
-                return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def order_off_face(far, near, n_intervals, n_simplex, face):
-    """1 or -1 if two values that agree on a face of the weights are ordered off it, else 0."""
-    start = 0
-    while not face[start]:
-        start += 1
-    rises = True
-    falls = True
-    for k in range(face.size):
-        if not face[k]:
-            rises = rises and slope(far, near, n_intervals, n_simplex, start, k) > 0.0
-            falls = falls and slope(near, far, n_intervals, n_simplex, start, k) > 0.0
-    return 1 if rises else (-1 if falls else 0)
-
-
-@njit(cache=True, nogil=True)
-def take_extreme(
-    here, pair, there, other, n_intervals, n_simplex, pair_codes, faces, face_codes, sign
-):
-    """Make ``here`` the minimum (sign = 1) or maximum (sign = -1) of two records.
-
-    Returns the pair of points that attains it, or UNCERTAIN.  If a is the record with the better
-    centre, the extreme lies between a and a - sign times the most by which b can beat a.
-    """
-    n = pair_codes.shape[0]
-    last = n_intervals + n_simplex + 2
-    known = pair != UNCERTAIN and other != UNCERTAIN
-    if known and pair_codes[pair // n, pair % n] == pair_codes[other // n, other % n]:
-        return min(pair, other)
-    better = sign * there[0] < sign * here[0]
-    if better:
-        gain = -(
-            surplus(here, there, n_intervals, n_simplex)
-            if sign > 0
-            else surplus(there, here, n_intervals, n_simplex)
-        )
-    else:
-        gain = -(
-            surplus(there, here, n_intervals, n_simplex)
-            if sign > 0
-            else surplus(here, there, n_intervals, n_simplex)
-        )
-    if gain > 0.0 and known:
-        for f in range(faces.shape[0]):
-            if face_codes[f, pair // n, pair % n] == face_codes[
-                f, other // n, other % n
-            ] and may_vanish(here, there, n_intervals, n_simplex, faces[f]):
-                order = order_off_face(here, there, n_intervals, n_simplex, faces[f])
-                if order != 0:
-                    better = (order > 0) == (sign > 0)
-                    gain = 0.0
-                    break
-    if better:
-        for c in range(last + 1):
-            here[c] = there[c]
-        pair = other
-    if not gain > 0.0:
-        return pair
-    here[0] -= 0.5 * sign * gain
-    here[last - 1] += 0.5 * gain
-    here[last] = np.inf
-    return UNCERTAIN
-
-
-@njit(cache=True, nogil=True)
-def merge_extremes(
-    models, extremes, x, y, z, n_intervals, n_simplex, pair_codes, faces, face_codes
-):
-    """Write the records of (x + y, z) over those of (x, z) for min-max linkage.
-
-    A cluster pair has three records: the sum of its minimum and maximum, which is what is
-    compared, then the minimum and the maximum.
-    """
-    width = n_intervals + n_simplex + 3
-    for larger in range(2):
-        start = width * (1 + larger)
-        extremes[x, z, larger] = take_extreme(
-            models[x, z, start : start + width],
-            extremes[x, z, larger],
-            models[y, z, start : start + width],
-            extremes[y, z, larger],
-            n_intervals,
-            n_simplex,
-            pair_codes,
-            faces,
-            face_codes,
-            -1.0 if larger == 1 else 1.0,
-        )
-    extremes[z, x] = extremes[x, z]
-    for c in range(width):
-        models[x, z, c] = models[x, z, width + c] + models[x, z, 2 * width + c]
-    models[z, x] = models[x, z]
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from certune.kernels.box_models import (
+from certune.kernels.box_orders import (
     UNCERTAIN,
     may_vanish,
     merge_extremes,

@@ -25,6 +25,8 @@ from certune.tuning.workers import Workers
 
 # How far beside the best setting parallel lines run, as a share of the way to a random setting.
 SHARES = (0.25, 1.0, 0.0625, 0.25)
+# Parallel lines run beside the best settings of this many lines, in turn.
+ELITE = 4
 # Parallel lines through random settings at the start, for every free coordinate.
 START_LINES = 4
 # Lines in other directions take longer; they run this share of their length to either side of the
@@ -75,6 +77,7 @@ class LineSearch:
         self._workers = workers
         self._rng = rng
         self._plan = self._lines()
+        self._elite: list[tuple[Fraction, int, dict[str, Any]]] = []
         self.best: Incumbent | None = None
         self.n_lines = 0
 
@@ -108,17 +111,23 @@ class LineSearch:
             shares = SHARES if turn else (1.0,) * (START_LINES * space.n_free)
             for number, share in enumerate(shares if reals else ()):
                 name = reals[(turn + number) % len(reals)]
-                yield from self._line({name: _high(space, name)}, share)
+                start = None if share == 1.0 else self._elite[number % len(self._elite)][2]
+                yield from self._line({name: _high(space, name)}, share, start=start)
             reach = 1.0 if turn % LONG_LINES == LONG_LINES - 1 else REACH
             yield from self._line(next(corners, {}), 0.0, reach)
             yield from self._line(space.sample(self._rng), 0.0, reach)
 
     def _line(
-        self, target: Mapping[str, Any], share: float, reach: float = 1.0
+        self,
+        target: Mapping[str, Any],
+        share: float,
+        reach: float = 1.0,
+        start: Mapping[str, Any] | None = None,
     ) -> Iterator[Segment]:
-        """Yield the line to a target through the best setting, moved by a share at random."""
+        """Yield the line to a target through the best or another setting, moved at random."""
         assert self.best is not None
-        space, params = self._family.space, self.best.params
+        space = self._family.space
+        params = self.best.params if start is None else start
         if share:
             params = _between(params, space.sample(self._rng), share)
         segment = line_through(space, params, target, reach)
@@ -137,9 +146,13 @@ class LineSearch:
         self.n_lines += 1
         duals = self._workers.map(lambda instance: dual(instance, segment), self._instances)
         landscape = mean(duals)
+        low, high = landscape.widest_plateau(0)
+        params = segment.at(min(max(0.5 * low + 0.5 * high, low), high))
+        self._elite = sorted(
+            [*self._elite, (-landscape.max_exact, self.n_lines, params)], key=lambda e: e[:2]
+        )[:ELITE]
         if self.best is None or landscape.max_exact * len(duals) > self.best.total:
-            low, high = landscape.widest_plateau(0)
-            self.offer(segment.at(min(max(0.5 * low + 0.5 * high, low), high)))
+            self.offer(params)
         return landscape.upper_bound_exact * len(duals)
 
 
