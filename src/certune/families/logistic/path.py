@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.families.logistic.lasso import lasso_path, lasso_solution
-from certune.families.logistic.panels import PathPiece, Quantity, value_at
+from certune.families.logistic.panels import PathPiece, Quantity, values_at
 from certune.families.logistic.ridge import ridge_path, ridge_problem
 from certune.families.logistic.smooth import Node
 from certune.families.logistic.support import LassoProblem
@@ -75,7 +75,7 @@ class CoefficientPath:
         """Return the coefficients at a point of the range, up to the stated errors."""
         index = max(int(np.searchsorted(self.starts, lam, side="right")) - 1, 0)
         piece = self.pieces[index]
-        return self.expanders[index](value_at(piece.points, piece.local(lam)))
+        return self.expanders[index](values_at(piece.points, (piece.local(lam),))[0])
 
 
 @one_thread
@@ -118,8 +118,8 @@ class _Placed:
     size: int
 
     def __call__(self, coefficients: FloatArray) -> FloatArray:
-        everything = np.zeros(self.size)
-        everything[self.columns] = coefficients
+        everything = np.zeros((*coefficients.shape[:-1], self.size))
+        everything[..., self.columns] = coefficients
         return everything
 
 

@@ -82,8 +82,9 @@ def ridge_path(
     """
     radius = NODE_SHARE * target / quantity.steepness
 
-    def solve(lam: float, start: FloatArray) -> Node:
-        return problem.solve(lam, start, radius)
+    def solve(lams: FloatArray, starts: FloatArray) -> list[Node]:
+        pairs = zip(lams.tolist(), starts, strict=True)
+        return [problem.solve(lam, start, radius) for lam, start in pairs]
 
     def follow(low: float, high: float, known: list[Node]) -> list[PathPiece]:
         panel = Panel(low, high, solve, problem.expanded, quantity, CHECKS)

@@ -75,6 +75,11 @@ class LassoProblem:
         """The design with its columns as contiguous rows."""
         return np.ascontiguousarray(self.design.T)
 
+    @property
+    def features(self) -> FloatArray:
+        """The columns of the features, as rows."""
+        return self.transposed[: self.n_features]
+
     def null(self) -> FloatArray:
         """Return the best coefficients among those with nothing but an intercept."""
         coefficients = np.zeros(self.design.shape[1])
@@ -114,34 +119,37 @@ class Face:
         self.smooth = SmoothProblem(design, linear, np.zeros(linear.size))
 
     def expanded(self, point: FloatArray) -> FloatArray:
-        """Return the coefficients that a point of the face stands for."""
-        coefficients = np.zeros(self.problem.design.shape[1])
-        coefficients[self.columns] = point
+        """Return the coefficients that a point of the face (or each of several) stands for."""
+        coefficients = np.zeros((*point.shape[:-1], self.problem.design.shape[1]))
+        coefficients[..., self.columns] = point
         return coefficients
 
-    def solve(
-        self, lam: float, start: FloatArray, target: float, near: Sequence[Node] = ()
-    ) -> Node:
+    def solve(self, lam: float, start: FloatArray, target: float) -> Node:
         """Minimise on the face, not heeding the signs; a lone intercept has a closed form."""
         if self.active.size == 0:
             point = self.problem.null()[self.columns]
-            return Node(lam, point, 4 * UNIT * float(np.abs(point).sum()), np.zeros(point.size), 0)
-        return self.smooth.solve(lam, start, target, near)
+            radius = 4 * UNIT * float(np.abs(point).sum())
+            chances = expit(-(self.smooth.design @ point))
+            return Node(lam, point, radius, np.zeros(point.size), chances, 0)
+        return self.smooth.solve(lam, start, target)
 
-    def violations(self, node: Node) -> FloatArray:
+    def violations(self, nodes: Sequence[Node]) -> FloatArray:
         """Return by how much each coefficient violates its optimality condition, at most 0 if not.
 
-        For an active coefficient this is how far it lies beyond zero, for the others by how much
-        the gradient exceeds lam; what the proved error of the solution explains is taken off.
+        The result has a row for each of the nodes. For an active coefficient it is how far it
+        lies beyond zero, for the others by how much the gradient exceeds lam; what the proved
+        error of the solution explains is taken off.
         """
-        problem = self.problem
-        gradient = problem.gradient(self.expanded(node.point))[: problem.n_features]
-        reach = 0.25 * self.smooth.largest_row * node.radius
+        problem, n_active = self.problem, self.active.size
+        points = np.array([node.point for node in nodes])
+        radii = np.array([node.radius for node in nodes])[:, None]
+        lams = np.array([node.lam for node in nodes])[:, None]
+        gradients = np.array([node.chances for node in nodes]) @ problem.features.T
+        reach = 0.25 * self.smooth.largest_row * radii
         rounding = 4 * len(problem.design) * UNIT
-        allowed = problem.mean_sizes * (reach + rounding) + KKT_TOLERANCE * node.lam
-        beyond: FloatArray = np.abs(gradient) - node.lam - allowed
-        n_active = self.active.size
-        beyond[self.active] = -self.signs * node.point[:n_active] - node.radius
+        allowed = problem.mean_sizes * (reach + rounding) + KKT_TOLERANCE * lams
+        beyond: FloatArray = np.abs(gradients) / len(problem.design) - lams - allowed
+        beyond[:, self.active] = -self.signs * points[:, :n_active] - radii
         return beyond
 
 
@@ -194,7 +202,7 @@ def _solved_on_face(
         except UndecidedError:
             # On a wrong face there may be no minimum at all.
             return None
-        beyond = face.violations(node)
+        [beyond] = face.violations([node])
         if (beyond <= 0.0).all():
             return face, node
         coefficients = face.expanded(node.point)

@@ -26,13 +26,15 @@ def mean_loss(rows: FloatArray) -> Quantity:
     Its derivative along a unit vector is at most the mean norm of the rows.
     """
     steepness = float(np.sqrt((rows**2).sum(axis=1)).mean()) * (1 + 1e-9) + 1e-300
-    return Quantity(lambda b: np.logaddexp(0.0, -(rows @ b)).mean(keepdims=True), steepness)
+    return Quantity(
+        lambda b: np.logaddexp(0.0, -(b @ rows.T)).mean(axis=-1, keepdims=True), steepness
+    )
 
 
 def margins(rows: FloatArray) -> Quantity:
     """Return the margins of rows as a quantity to follow."""
     steepness = float(np.sqrt((rows**2).sum(axis=1)).max()) * (1 + 1e-9) + 1e-300
-    return Quantity(lambda b: rows @ b, steepness)
+    return Quantity(lambda b: b @ rows.T, steepness)
 
 
 def log_loss_dual(
@@ -71,7 +73,10 @@ def followed(path: CoefficientPath) -> FloatArray:
     """Return the polynomials of what was followed: an array (piece, coefficient, entry)."""
     parts = [piece.quantity for piece in path.pieces]
     width = max(len(part) for part in parts)
-    return np.stack([np.pad(part, ((0, width - len(part)), (0, 0))) for part in parts])
+    together = np.zeros((len(parts), width, parts[0].shape[1]))
+    for row, part in zip(together, parts, strict=True):
+        row[: len(part)] = part
+    return together
 
 
 def log_loss_at(solution: Solution, rows: FloatArray, largest: float) -> Fraction:
