@@ -145,7 +145,7 @@ def measure(instance, penalty, repeats):
         if penalty == "l1" and "liblinear" in name and instance.n_features > LARGEST_LIBLINEAR:
             continue
         run(instance, lams[:3])
-        grid_took, losses = timed(lambda run=run: run(instance, lams), 1)
+        grid_took, losses = timed(lambda run=run: run(instance, lams), repeats)
         grid_error = np.abs(np.array(losses) - truth).max()
         best = lams[int(np.argmin(losses))]
         print(
