@@ -1,5 +1,6 @@
 """The joint refinement against sums of the functions themselves and against enumeration."""
 
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 
 import certune as ct
 from certune.dual import sum_of
-from certune.guarantees import count_utility_vectors, refine
+from certune.guarantees import count_utility_vectors, rademacher, refine
 from certune.guarantees.vectors import MOST_OPEN
-from certune.testing import StepFamily, WindowDomain
+from certune.testing import StepFamily, StepInstance, WindowDomain
 
 PRIMES = (1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081)
 
@@ -125,9 +126,63 @@ def test_coinciding_breakpoints_count_every_corner():
     # Where k functions may change independently, all 2^k combinations are possible.
     step = ct.PiecewiseFunction([0, 0.5], [0.25, 1], [1, 0], [0], [1], 1)
     for k in (1, 2, 3, MOST_OPEN):
-        assert count_utility_vectors(refine([step] * k)) == 2**k
+        assert count_utility_vectors(refine([step * (i + 1) for i in range(k)])) == 2**k
     many = MOST_OPEN + 2
-    assert count_utility_vectors(refine([step] * many)) == 2**many + 2
+    assert count_utility_vectors(refine([step * (i + 1) for i in range(many)])) == 2**many + 2
+
+
+def test_equal_functions_change_together():
+    step = ct.PiecewiseFunction([0, 0.5], [0.25, 1], [1, 0], [0], [1], 1)
+    other = step * Fraction(1, 3)
+    refinement = refine([step, other, step, step])
+    assert len(refinement.distinct) == 2 and refinement.n_functions == 4
+    assert refinement.n_open.tolist() == [0, 2, 0]
+    assert count_utility_vectors(refinement) == 4
+    # In the gap 2 u_1 - u_2 is at most 2 and at least -1/3; with all signs -, at most 0.
+    signs = np.array([[1, -1, 1, -1], [1, 1, 1, 1], [-1, 1, -1, -1]], dtype=np.int8)
+    _, upper = refinement.signed_suprema(signs)
+    assert [Fraction(int(u), refinement.scale) for u in upper] == [1, Fraction(10, 3), Fraction(1, 3)]
+    weights = np.array([[1, 0, 2, 1], [0, 4, 0, 0]])
+    optima, plain = refinement.optima(weights), refine([step * 4]).optima(np.array([[1]]))
+    assert (optima.starts[0], optima.stops[0]) == (plain.starts[0], plain.stops[0])
+    assert optima.values[0] == 1.0 and optima.values[1] == pytest.approx(1 / 3)
+
+
+def test_no_setting_lies_between_neighbouring_floats():
+    # Both change between 0.5 and the float before it: no float has a mixture of old and new.
+    before = math.nextafter(0.5, 0)
+    up = ct.PiecewiseFunction([0, 0.5], [before, 1], [0, 1], [0], [1], 1)
+    down = ct.PiecewiseFunction([0, 0.5], [before, 1], [1, 0], [0], [1], 2)
+    refinement = refine([up, down])
+    assert refinement.is_setting.tolist() == [True, False, True]
+    assert count_utility_vectors(refinement) == 2
+    found = rademacher(refinement)
+    # Vectors (0, 1/2) and (1, 0): signs ++ 1, +- 1, -+ 1/2, -- -1/2; mean 2/4, halved 1/4.
+    assert found.lower <= 0.25 <= found.upper <= math.nextafter(found.lower, 1)
+    # A gap with a single float inside is a setting of its own.
+    wide = ct.PiecewiseFunction([0, 0.5], [math.nextafter(before, 0), 1], [0, 1], [0], [1], 1)
+    assert refine([wide]).is_setting.tolist() == [True, True, True]
+    mixed = refine([up, wide])
+    assert mixed.is_setting.tolist() == [True, True, False, True]
+    assert count_utility_vectors(mixed) == 3
+
+
+@pytest.mark.parametrize("n", [1, 5, 9])
+def test_shared_breakpoints_give_the_enumerated_complexity(n):
+    # Same thresholds for all, by a program with constants say; some instances occur twice.
+    rng = np.random.default_rng(n)
+    tables = [rng.integers(0, 5, size=4).tolist() for _ in range(n)]
+    tables[-1] = tables[0]
+    thresholds = (0.25, 0.3, 0.75)
+    duals = [
+        StepFamily().dual(StepInstance(thresholds, tuple(Fraction(k, 4) for k in table)))
+        for table in tables
+    ]
+    signs = np.array(list(product((-1, 1), repeat=n)))
+    exact = (signs @ np.array(tables)).max(axis=1).sum() / (4 * n * 2**n)
+    found = rademacher(refine(duals))
+    assert found.upper == pytest.approx(exact, rel=1e-15)
+    assert count_utility_vectors(refine(duals)) == len(set(zip(*tables, strict=True)))
 
 
 @pytest.mark.parametrize(

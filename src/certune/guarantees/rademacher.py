@@ -1,7 +1,9 @@
 """Empirical Rademacher complexity: how well can settings follow random signs on this sample?
 
-For signs xi_i = ±1 the supremum over *all* settings of the signed mean of the utilities is the
-maximum of one step function, and is computed without error on the joint refinement. Few signs are
+For signs xi_i = ±1 the supremum over *all* settings, which are floats, of the signed mean of the
+utilities is the maximum of one step function. It is computed without error on the joint refinement
+if no two different functions are undecided at the same float, and bounded from above otherwise,
+which keeps the guarantee valid. Few signs are
 enumerated, many are drawn; the chance of the draw is part of the bound. It is the quantity of
 `lm:balcan-refined-icml` and `lm:pdim-to-rademacher`, evaluated rather than bounded.
 """
