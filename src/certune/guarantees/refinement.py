@@ -149,9 +149,9 @@ class JointRefinement:
         """Sum the weights of equal functions: a column for each distinct one."""
         if len(self.distinct) == len(self.functions):
             return weights.astype(np.int64)
-        grouped = np.zeros((len(weights), len(self.distinct)), dtype=np.int64)
-        np.add.at(grouped, (slice(None), self._group), weights)
-        return grouped
+        grouped = np.zeros((len(self.distinct), len(weights)), dtype=np.int64)
+        np.add.at(grouped, self._group, weights.T)
+        return np.ascontiguousarray(grouped.T)
 
     def optima(self, weights: npt.NDArray[np.int64]) -> Optima:
         """Maximise sum_i weights[k, i] u_i for every row k, exactly.

@@ -2,8 +2,9 @@
 
 Over all settings t, which are floats, the vectors (u_1(t), ..., u_N(t)) are finitely many. Where
 functions are only bounded, in gaps with a float inside, the vector lies in a box; its corners are
-counted in its place. Equal functions have equal entries, so that one of them is looked at. All vectors then lie in the convex hull of those counted, and a convex
-hull has the Rademacher complexity of its corners (``docs/theory/guarantees.md``).
+counted in its place. Equal functions have equal entries, so that one of them is looked at. All
+vectors then lie in the convex hull of those counted, and a convex hull has the Rademacher
+complexity of its corners (``docs/theory/guarantees.md``).
 """
 
 from __future__ import annotations

@@ -1,0 +1,28 @@
+"""Where random signs, folds, resamples and splits come from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from certune.errors import ParameterError
+
+RandomState = int | np.random.Generator
+
+
+def generator(random_state: object) -> np.random.Generator:
+    """Return the generator of a seed, or the generator itself.
+
+    Raises
+    ------
+    ParameterError
+        For anything but a whole number >= 0 and a numpy Generator, None included: results shall
+        be the same in every run.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if is_seed and int(random_state) >= 0:  # type: ignore[call-overload]
+        return np.random.default_rng(int(random_state))  # type: ignore[call-overload]
+    raise ParameterError(
+        f"random_state must be a whole number >= 0 or a numpy Generator, got {random_state!r}"
+    )
