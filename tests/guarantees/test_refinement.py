@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 import certune as ct
 from certune.dual import sum_of
-from certune.guarantees import count_utility_vectors, rademacher, refine
+from certune.guarantees import (
+    count_utility_vectors,
+    decided_at_shared_points,
+    rademacher,
+    refine,
+)
 from certune.guarantees.vectors import MOST_OPEN
 from certune.testing import StepFamily, StepInstance, WindowDomain
 
@@ -141,7 +146,7 @@ def test_equal_functions_change_together():
     # In the gap 2 u_1 - u_2 is at most 2 and at least -1/3; with all signs -, at most 0.
     signs = np.array([[1, -1, 1, -1], [1, 1, 1, 1], [-1, 1, -1, -1]], dtype=np.int8)
     _, upper = refinement.signed_suprema(signs)
-    assert [Fraction(int(u), refinement.scale) for u in upper] == [1, Fraction(10, 3), Fraction(1, 3)]
+    assert [Fraction(int(u), refinement.scale) * 3 for u in upper] == [3, 10, 1]
     weights = np.array([[1, 0, 2, 1], [0, 4, 0, 0]])
     optima, plain = refinement.optima(weights), refine([step * 4]).optima(np.array([[1]]))
     assert (optima.starts[0], optima.stops[0]) == (plain.starts[0], plain.stops[0])
@@ -183,6 +188,50 @@ def test_shared_breakpoints_give_the_enumerated_complexity(n):
     found = rademacher(refine(duals))
     assert found.upper == pytest.approx(exact, rel=1e-15)
     assert count_utility_vectors(refine(duals)) == len(set(zip(*tables, strict=True)))
+
+
+def test_floats_shared_by_gaps_are_decided_by_runs():
+    def program(x, parameters):
+        if parameters["a"] < 0.3:
+            return 0.25 if x % 2 else 0.75
+        if parameters["a"] < 0.7:
+            return (x % 5) / 8
+        return 0.75 if x % 2 else 0.25
+
+    family = ct.ProgramFamily(program, ct.Real("a", 0, 1))
+    numbers = [3, 4, 9, 12, 3, 16]
+    duals = [family.dual(x) for x in numbers]
+    vectors = np.array([[program(x, {"a": a}) for x in numbers] for a in (0.0, 0.3, 0.7)])
+    signs = np.array(list(product((-1, 1), repeat=6)))
+    exact = (signs @ vectors.T).max(axis=1).sum() / (6 * 2**6)
+    assert rademacher(refine(duals)).upper > 1.2 * exact
+
+    def run(number, t):
+        return family.run_exact(numbers[number], t)
+
+    decided = decided_at_shared_points(duals, run)
+    found = rademacher(refine(decided))
+    assert found.upper == pytest.approx(exact, rel=1e-12) and found.lower <= exact
+    assert count_utility_vectors(refine(decided)) == 3
+    for before, after in zip(duals, decided, strict=True):
+        assert after(0.3) == after(0.31) and after(0.1) == before(0.1)
+        assert after.n_pieces >= before.n_pieces
+    # The guarantee uses them.
+    tuned = ct.tune(family, numbers)
+    (bound,) = tuned.guarantee(kinds=["massart"]).bounds
+    assert bound.note == "3 utility vectors"
+
+
+def test_floats_that_no_run_decides_stay_open():
+    before, after = math.nextafter(0.5, 0), math.nextafter(0.5, 1)
+    steps = [ct.PiecewiseFunction([0, after], [before, 1], [0, k], [0], [k], 2) for k in (1, 2)]
+
+    def run(number, t):
+        raise ct.UndecidedError("too close")
+
+    assert decided_at_shared_points(steps, run) == steps
+    # A float in the gap of a single function is left alone: nothing is gained.
+    assert decided_at_shared_points(steps[:1] * 3, lambda number, t: 0) == steps[:1] * 3
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from certune.guarantees.selection import (
     standard_error,
     widest_plateau,
 )
+from certune.guarantees.shared_points import decided_at_shared_points
 from certune.guarantees.smoothing import smoothed_optimum
 from certune.guarantees.stability import (
     Bootstrap,
@@ -75,6 +76,7 @@ __all__ = [
     "count_utility_vectors",
     "cover_of",
     "cross_validate",
+    "decided_at_shared_points",
     "instances_needed",
     "learning_curve",
     "make_guarantee",

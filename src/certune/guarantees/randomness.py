@@ -10,14 +10,15 @@ RandomState = int | np.random.Generator
 
 
 def generator(random_state: object) -> np.random.Generator:
-    """Return the generator of a seed, or the generator itself.
+    """Return the generator of a seed, the generator itself, or for None an unpredictable one.
 
     Raises
     ------
     ParameterError
-        For anything but a whole number >= 0 and a numpy Generator, None included: results shall
-        be the same in every run.
+        For anything else.
     """
+    if random_state is None:
+        return np.random.default_rng()
     if isinstance(random_state, np.random.Generator):
         return random_state
     is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)

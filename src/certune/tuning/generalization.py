@@ -33,7 +33,7 @@ from certune.tuning.held_out import HeldOutEvaluation, check_unseen
 from certune.tuning.instances import checked_instances
 from certune.tuning.rules import Options, chosen_by
 from certune.tuning.sample import TunedSample
-from certune.tuning.surrogate import surrogate_class
+from certune.tuning.surrogate import has_surrogates, surrogate_class
 
 
 class Generalization(TunedSample):
@@ -140,10 +140,12 @@ class Generalization(TunedSample):
         if structure is None:
             unseen = () if evidence is None else evidence.instances
             structure = self.family.structure_of([*self.instances, *unseen])
-        duals = self._functions if self.family.proves_duals else None
+        duals = self._proved_functions
         tuned = self._tuned_at(setting)
-        surrogate = None
-        if surrogate_step is not None:
+        surrogate, notes = None, list(self._notes)
+        if surrogate_step is None and has_surrogates(self.family, duals):
+            notes.append("surrogate_step=... adds the bound of thm:balcal2023 by surrogate paths")
+        elif surrogate_step is not None:
             finished = self.instances[: tuned.n_instances]
             surrogate = surrogate_class(self.family, finished, duals, surrogate_step)
         return make_guarantee(
@@ -158,7 +160,7 @@ class Generalization(TunedSample):
             random_state=random_state,
             scale=self._scale,
             surrogate=surrogate,
-            notes=(*self._notes, *(() if evidence is None else evidence.notes)),
+            notes=[*notes, *(() if evidence is None else evidence.notes)],
         )
 
     def instances_needed(

@@ -120,7 +120,7 @@ class HeldOutEvaluation(Evaluation):
             If some of the instances were used for tuning.
         """
         check_unseen(self.n_known, self.n_instances, self.independent)
-        failure = probability("delta", delta)
+        failure = Fraction(probability("delta", delta))
         low, high = (Fraction(end) for end in self.utility_range)
         pairs: list[Comparison] = []
         for name, others in self.baseline_utilities.items():

@@ -26,6 +26,7 @@ from certune.guarantees import (
     smooth_sample,
 )
 from certune.guarantees.randomness import RandomState
+from certune.guarantees.shared_points import decided_at_shared_points
 from certune.space import LogReal, Segment
 from certune.tuning.evaluation import Evaluation, mean_of
 
@@ -73,6 +74,17 @@ class TunedSample:
                 "and guarantee with held-out instances."
             )
         return duals
+
+    @cached_property
+    def _proved_functions(self) -> list[DualFunction] | None:
+        """Functions that bounds may use, decided also where several change at the same float."""
+        duals = self._functions
+        if duals is None or not self.family.proves_duals:
+            return None
+        constant = [dual for dual in duals if isinstance(dual, PiecewiseFunction)]
+        if len(constant) < len(duals):
+            return duals
+        return [*decided_at_shared_points(constant, self._run_at)]
 
     @cached_property
     def _smooth(self) -> Smooth | None:

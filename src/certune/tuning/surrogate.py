@@ -15,6 +15,12 @@ from certune.guarantees import SurrogateClass, sup_distance
 DISTANCE_SHARE = Fraction(1, 10_000)
 
 
+def has_surrogates(family: Family, duals: Sequence[DualFunction] | None) -> bool:
+    """Tell whether a family has surrogate paths for its smooth utility functions."""
+    smooth = duals is not None and all(isinstance(d, PiecewisePolynomial) for d in duals)
+    return smooth and hasattr(family, "surrogate_dual")
+
+
 def surrogate_class(
     family: Family,
     instances: Sequence[Any],
@@ -39,17 +45,17 @@ def surrogate_class(
     ParameterError
         For a family without surrogates.
     """
-    smooth = duals is not None and all(isinstance(d, PiecewisePolynomial) for d in duals)
-    if not smooth or duals is None or not hasattr(family, "surrogate_dual"):
+    if duals is None or not has_surrogates(family, duals):
         raise ParameterError(
             f"surrogate_step is for RegularizedLogistic(metric='log-loss'), got {family!r}"
         )
     low, high = (Fraction(end) for end in family.utility_range)
     resolution = DISTANCE_SHARE * (high - low)
+    logistic: Any = family
     distances = [
-        sup_distance(dual, family.surrogate_dual(instance, step), resolution)
+        sup_distance(dual, logistic.surrogate_dual(instance, step), resolution)
         for instance, dual in zip(instances, duals, strict=True)
     ]
-    path = family.surrogate(instances[0], step)  # type: ignore[attr-defined]
+    path = logistic.surrogate(instances[0], step)
     mean_error = sum(distances, Fraction(0)) / len(distances)
     return SurrogateClass(path.n_intervals, min(mean_error, high - low))
