@@ -7,10 +7,22 @@ utility functions that makes this possible.
 
 from __future__ import annotations
 
+from certune.online import forms, streams
+from certune.online.comparison import Comparison
 from certune.online.dispersion import Dispersion, dispersion
 from certune.online.lines import cover
 from certune.online.regret import Regret
 from certune.online.rounds import Round
 from certune.online.tuner import OnlineTuner
 
-__all__ = ["Dispersion", "OnlineTuner", "Regret", "Round", "cover", "dispersion"]
+__all__ = [
+    "Comparison",
+    "Dispersion",
+    "OnlineTuner",
+    "Regret",
+    "Round",
+    "cover",
+    "dispersion",
+    "forms",
+    "streams",
+]

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction
 from certune.errors import InputError, ParameterError
+from certune.online.comparison import Comparison
 from certune.online.discontinuities import Discontinuities, Window
 from certune.report.online import dispersion_figure
 
@@ -107,17 +108,30 @@ class Dispersion:
             return narrow
         return f"D(T, c/sqrt(T)) grows like T^{self.exponent:.2f}; {narrow}"
 
-    def compare(self, form: Callable[[int, float], float]) -> FloatArray:
-        """Return D(T, width) divided by a proved form f(T, width), for all sizes and widths.
+    def compare(self, form: Callable[[int, float], float]) -> Comparison:
+        """Hold D(T, width) against a proved form f(T, width), for all sizes and widths.
 
         Parameters
         ----------
         form : callable
-            A dispersion function, for example the one of ``thm:linkage-dispersion`` with its
-            constants. D stays under it where the quotient is at most 1.
+            A dispersion function: one of `certune.online.forms`, which have the constants of the
+            theorems, or a function of T and width.
+
+        Returns
+        -------
+        Comparison
+            Both, and their quotients; as text, a table.
         """
         bounds = [[form(int(size), float(width)) for width in self.widths] for size in self.sizes]
-        return np.asarray(self.at_most / np.array(bounds))
+        return Comparison(
+            str(getattr(form, "label", "the given form")),
+            tuple(getattr(form, "assumptions", ())),
+            self.sizes,
+            self.widths,
+            self.at_most,
+            np.array(bounds, dtype=np.float64),
+            str(getattr(form, "note", "")),
+        )
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw the curve and its fitted form.
@@ -146,7 +160,7 @@ def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dis
 
     Parameters
     ----------
-    duals : sequence of PiecewiseFunction, or sequence of such sequences
+    duals : sequence of DualFunction, or sequence of such sequences
         The utility functions in the order of their instances; for several parameters one sequence
         for each axis-aligned segment that is looked at, all of the same length. The curve is then
         the largest over these segments.
@@ -169,6 +183,7 @@ def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dis
 
     Examples
     --------
+    >>> from certune.dual import PiecewiseFunction
     >>> steps = [
     ...     PiecewiseFunction.from_values([0, x], [x - 1e-12, 1], [0, 1], [0], [1])
     ...     for x in (0.25, 0.5, 0.5, 0.875)
@@ -204,9 +219,9 @@ def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dis
     )
 
 
-def _lines(duals: Sequence[Any]) -> list[list[PiecewiseFunction]]:
+def _lines(duals: Sequence[Any]) -> list[list[DualFunction]]:
     listed = list(duals)
-    if listed and isinstance(listed[0], PiecewiseFunction):
+    if listed and isinstance(listed[0], DualFunction):
         listed = [listed]
     lines = [list(line) for line in listed]
     if not lines or not lines[0] or len({len(line) for line in lines}) > 1:
@@ -216,12 +231,14 @@ def _lines(duals: Sequence[Any]) -> list[list[PiecewiseFunction]]:
         )
     for line in lines:
         for dual in line:
-            if not isinstance(dual, PiecewiseFunction):
-                raise InputError(f"expected PiecewiseFunction objects, got {dual!r}")
+            if not isinstance(dual, DualFunction):
+                raise InputError(
+                    f"expected PiecewiseFunction or PiecewisePolynomial objects, got {dual!r}"
+                )
     return lines
 
 
-def _domain(lines: list[list[PiecewiseFunction]]) -> tuple[float, float]:
+def _domain(lines: list[list[DualFunction]]) -> tuple[float, float]:
     for line in lines:
         ends = {(dual.low, dual.high) for dual in line}
         if len(ends) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from certune.dual import PiecewiseFunction, sum_of
+from certune.dual import DualFunction, sum_of
 
 
 class Hindsight:
@@ -15,11 +15,11 @@ class Hindsight:
     """
 
     def __init__(self) -> None:
-        self._sum: PiecewiseFunction | None = None
-        self._waiting: list[PiecewiseFunction] = []
+        self._sum: DualFunction | None = None
+        self._waiting: list[DualFunction] = []
         self._n_waiting_pieces = 0
 
-    def add(self, function: PiecewiseFunction) -> None:
+    def add(self, function: DualFunction) -> None:
         """Take in one more function over the same domain."""
         self._waiting.append(function)
         self._n_waiting_pieces += function.n_pieces
@@ -27,7 +27,7 @@ class Hindsight:
         if self._n_waiting_pieces > max(n_pieces, 1000):
             self._settle()
 
-    def _settle(self) -> PiecewiseFunction:
+    def _settle(self) -> DualFunction:
         settled = [] if self._sum is None else [self._sum]
         if self._waiting:
             self._sum = sum_of([*settled, *self._waiting])
@@ -36,11 +36,14 @@ class Hindsight:
         return self._sum
 
     @property
-    def total(self) -> PiecewiseFunction:
+    def total(self) -> DualFunction:
         """The exact sum; there must have been a function. O(n log n)."""
         return self._settle()
 
     def best(self) -> tuple[Fraction, Fraction]:
-        """Return bounds of the best total utility; they differ only if a gap might be better."""
+        """Return bounds of the best total utility.
+
+        They differ if a gap might be better, and by the stated errors of smooth functions.
+        """
         total = self.total
         return total.max_exact, max(total.max_exact, total.upper_bound_exact)

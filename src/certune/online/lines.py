@@ -59,7 +59,9 @@ class Line:
         return np.clip(np.log(coordinates), self.low, self.high)
 
     def coordinate(self, position: float) -> float:
-        """Return the coordinate of the segment at a position."""
+        """Return the coordinate of the segment at a position; ends belong to ends."""
+        if position <= self.low or position >= self.high:
+            return self.segment.low if position <= self.low else self.segment.high
         t = math.exp(position) if self.logarithmic else position
         return min(max(t, self.segment.low), self.segment.high)
 
