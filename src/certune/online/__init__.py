@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from certune.online import forms, streams
 from certune.online.comparison import Comparison
+from certune.online.cover_error import CoverError, cover_error
 from certune.online.dispersion import Dispersion, dispersion
 from certune.online.lines import cover
 from certune.online.regret import Regret
@@ -17,11 +18,13 @@ from certune.online.tuner import OnlineTuner
 
 __all__ = [
     "Comparison",
+    "CoverError",
     "Dispersion",
     "OnlineTuner",
     "Regret",
     "Round",
     "cover",
+    "cover_error",
     "dispersion",
     "forms",
     "streams",

@@ -95,10 +95,9 @@ def cover(space: ParameterSpace, n_values: int) -> list[Segment]:
 
     The segments run along the first real parameter; every other parameter takes values of a grid.
     Any point of the space differs from a point of the cover in the other parameters only, by at
-    most half the spacing of the grid in each real parameter. The best fixed parameter of the
-    whole space therefore exceeds the best one of the cover by at most the number of utility
-    functions with a discontinuity on such a path, times the range of utilities: the dispersion
-    across the segments, which `certune.dispersion` measures.
+    most half the spacing of the grid in each real parameter. How much better the best fixed
+    parameter of the whole space is than that of the cover is bounded by `cover_error`, for
+    families with bounds on boxes; for others it is estimated there.
 
     Parameters
     ----------

@@ -27,6 +27,8 @@ from certune.online.schedule import Rates, Schedule
 
 GRID_EXPONENT = -0.25
 WINDOW_EXPONENT = -0.75
+# Shorter windows than T^(-3/4) cost little while T is small, and follow utilities better.
+LEAST_WINDOWS = 64
 
 
 class RandomGrid(Learner):
@@ -42,7 +44,8 @@ class RandomGrid(Learner):
 
     Notes
     -----
-    A round takes about T^(1/4) + 2 evaluations of the surrogate and O(T^(3/4)) operations.
+    A round takes about T^(1/4) + 2 evaluations of the surrogate and O(T^(3/4)) operations; there
+    are at least 64 windows.
     """
 
     asks = True
@@ -60,17 +63,20 @@ class RandomGrid(Learner):
         self._start(1)
 
     def _start(self, number: int) -> None:
-        n_windows = self._n_windows(number)
-        self._points = np.linspace(self.lines[0].low, self.lines[0].high, n_windows + 1)
+        line, n_windows = self.lines[0], self._n_windows(number)
+        self._points = np.linspace(line.low, line.high, n_windows + 1)
+        self._coordinates = np.array([line.coordinate(x) for x in self._points.tolist()])
         self._totals = np.zeros(n_windows + 1)
 
     def _n_windows(self, number: int) -> int:
         rounds = self._rates.schedule.epoch_length(number)
         if rounds is not None:
-            return math.ceil(rounds**-WINDOW_EXPONENT)
-        # Powers of two, so that points stay points when windows are halved.
-        exponent = math.ceil(-WINDOW_EXPONENT * math.log2(number))
-        return int(2**exponent)
+            return max(LEAST_WINDOWS, math.ceil(math.pow(rounds, -WINDOW_EXPONENT)))
+        # A power of two times the first number, so that points stay points.
+        n_windows = LEAST_WINDOWS
+        while n_windows < math.pow(number, -WINDOW_EXPONENT):
+            n_windows *= 2
+        return n_windows
 
     def _refine(self, number: int) -> None:
         """Halve the windows if it is time; the sum is linear between its points already."""
@@ -148,10 +154,9 @@ class RandomGrid(Learner):
 
     def _known(self, dual: DualFunction) -> tuple[FloatArray, float]:
         """Return values of a function at the points, and how far off it is in between."""
-        line = self.lines[0]
-        coordinates = np.array([line.coordinate(x) for x in self._points.tolist()])
-        values = middles(dual, coordinates)
-        return values, distance_bound(dual, coordinates, values, line.logarithmic)
+        values = middles(dual, self._coordinates)
+        logarithmic = self.lines[0].logarithmic
+        return values, distance_bound(dual, self._coordinates, values, logarithmic)
 
     def questions(self, rng: np.random.Generator) -> FloatArray:
         """Draw one point from each interval of the grid; the ends of the line are added."""
