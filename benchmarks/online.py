@@ -70,7 +70,7 @@ def learner_alone(functions, marks):
     from certune.space import Segment
 
     line = Line(Segment.coordinate("x", 0, 1), logarithmic=False)
-    learner = ExponentialWeights([line], Schedule("anytime", None, 1.0))
+    learner = ExponentialWeights([line], Schedule("adaptive", None, 1.0))
     rng, none = np.random.default_rng(0), np.empty(0)
     timer = Timer(marks)
     for number, function in enumerate(functions, 1):

@@ -2,12 +2,13 @@
 
 `OnlineTuner` chooses a parameter before each instance so that its regret against the best fixed
 parameter vanishes (``sec:online-learning``); `dispersion` measures the property of a sequence of
-utility functions that makes this possible.
+utility functions that makes this possible, and `forms` are what theorems say about it.
+``certune.online.streams`` has sequences of instances, from friendly to hopeless.
 """
 
 from __future__ import annotations
 
-from certune.online import forms, streams
+from certune.online import forms
 from certune.online.comparison import Comparison
 from certune.online.cover_error import CoverError, cover_error
 from certune.online.dispersion import Dispersion, dispersion
@@ -27,5 +28,4 @@ __all__ = [
     "cover_error",
     "dispersion",
     "forms",
-    "streams",
 ]

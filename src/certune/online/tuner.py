@@ -287,7 +287,7 @@ class OnlineTuner:
         points = self.learner.questions(rng)
         coordinates = np.array([self.lines[0].coordinate(x) for x in points.tolist()])
         if self._surrogate is None:
-            return points, middles(dual, coordinates)
+            return points, np.clip(middles(dual, coordinates), *self.family.utility_range)
         if instance is None:
             raise InputError("a surrogate needs the instance itself; pass it to update")
         answers = self._surrogate(instance, coordinates)
@@ -296,7 +296,8 @@ class OnlineTuner:
             raise InputError(
                 f"the surrogate must return {points.size} finite utilities, got {answers!r}"
             )
-        return points, values
+        # Within the range of utilities, which can only bring them closer to the true ones.
+        return points, np.clip(values, *self.family.utility_range)
 
     def regret(self) -> Regret:
         """Return the exact regret against the best fixed parameter in hindsight, and its bound.
