@@ -250,9 +250,9 @@ DISPERSED = {
     "min-max": (LINKAGES["min-max"], lambda rng: smoothed_thresholds(rng, 1), 600, 3000, {}),
     "power-mean": (LINKAGES["power-mean"], lambda rng: smoothed_thresholds(rng, 1), 600, 3000, {}),
     "product": (LINKAGES["product"], lambda rng: smoothed_thresholds(rng, 2), 600, 3000, {}),
-    "graphs": (ct.HarmonicLabeling(sigma=(0.1, 3.0)), labelings, 60, 2000, {}),
+    "graphs": (ct.HarmonicLabeling(sigma=(0.1, 3.0)), labelings, 150, 2000, {}),
     "logistic": (
-        ct.RegularizedLogistic("l2", lam=(1e-2, 10.0)), classifications, 60, 400,
+        ct.RegularizedLogistic("l2", lam=(1e-2, 10.0)), classifications, 40, 300,
         {"learner": "random-grid"},
     ),
 }  # fmt: skip

@@ -178,6 +178,16 @@ def test_a_continued_run_equals_an_uninterrupted_one(tmp_path, options):
         assert restored.regret() == whole.regret() and restored.propose() == whole.propose()
 
 
+def test_pictures_of_smooth_runs(tmp_path):
+    tuner = ct.OnlineTuner(FAMILIES["l2"], random_state=0, learner="random-grid")
+    for dual in DUALS["l2"]:
+        tuner.update(dual=dual)
+    tuner.plot_regret(tmp_path / "regret.png")
+    axes = tuner.plot_density(tmp_path / "density.png").axes[0]
+    assert axes.get_xscale() == "log" or axes.get_yscale() == "log"
+    assert {path.name for path in tmp_path.iterdir()} == {"regret.png", "density.png"}
+
+
 def test_surrogates_stay_in_the_range_of_utilities():
     family = FAMILIES["l2"]
     tuner = ct.OnlineTuner(
