@@ -144,12 +144,14 @@ def dispersed(name, family, stream, options, n_rounds, n_seeds):
         point.expected / point.bound for curve in curves for point in curve if point.bound
     )
     fixed = played(family, instances, duals, n_seeds, **options, schedule="anytime")
-    measured = ct.dispersion(duals)
+    # On the scale on which the learner draws.
+    logarithmic = any(isinstance(item, ct.LogReal) for item in family.space.parameters)
+    measured = ct.dispersion(duals, scale="log" if logarithmic else "linear")
     print(
         f"    {name:27s} {averages[0]:8.4f} at {rounds[0]:d} {averages[-1]:8.5f} at {rounds[-1]:d}"
         f"  slope {slope:5.2f}, expected {expected:5.2f}, not adaptive "
         f"{slope_of(fixed, 'value')[2]:5.2f}; at most {largest:.2f} of the bound; "
-        f"{measured.verdict.name}",
+        f"{measured.verdict.name}, exponent {measured.exponent:.2f}",
         flush=True,
     )
 

@@ -116,6 +116,22 @@ def test_open_gaps_give_bounds():
     assert ct.dispersion([flat], widths=[0.3]).at_most.tolist() == [[1]]
 
 
+def test_windows_on_a_logarithmic_scale():
+    places = [0.01, 0.02, 0.05, 0.5]
+    functions = [
+        ct.PiecewiseFunction([0.001, x], [math.nextafter(x, 0), 1], [0, 1], [0], [1], 1)
+        for x in places
+    ]
+    widths = [math.log(1.9), math.log(2.1), math.log(5.1), math.log(51)]
+    measured = ct.dispersion(functions, widths, scale="log")
+    assert measured.at_most.tolist() == measured.at_least.tolist() == [[1, 2, 3, 4]]
+    window = measured.windows[1]
+    assert window.low <= math.log(0.01) and math.log(0.02) <= window.high
+    for scale, low in (("log", 0.0), ("wide", 0.5)):
+        with pytest.raises(ct.ParameterError, match="scale must be one of"):
+            ct.dispersion([ct.PiecewiseFunction.constant(low, 1, 1)], scale=scale)
+
+
 def test_several_segments_count_by_the_worst():
     quiet, busy = [at_point(0.1), at_point(0.9)], [at_point(0.5), at_point(0.5)]
     measured = ct.dispersion([quiet, busy], widths=[0.01])

@@ -87,6 +87,14 @@ class Discontinuities:
             len(gaps),
         )
 
+    def logarithms(self) -> Discontinuities:
+        """Return the same on a logarithmic scale, rounded outward; all places are positive."""
+        # Two neighbours further: the logarithm is rounded by less than one unit in the last place.
+        low, high = np.log(self.low), np.log(self.high)
+        for _ in range(2):
+            low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+        return Discontinuities(low, high, self.owners, self.certain, self.n_functions)
+
     def prefix(self, n_functions: int) -> Discontinuities:
         """Return those of the first functions alone. O(B)."""
         kept = self.owners < n_functions

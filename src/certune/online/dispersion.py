@@ -36,6 +36,7 @@ DISPERSED_BELOW, CONCENTRATED_ABOVE = 0.7, 0.85
 FEWEST_FUNCTIONS = 30
 N_WIDTHS = 13
 NARROWEST_SHARE = 2.0**-24
+SCALES = ("linear", "log")
 
 
 class Verdict(Enum):
@@ -56,7 +57,7 @@ class Dispersion:
     sizes : int array
         Numbers T of functions, the first T of the sequence each; the last is the whole sequence.
     widths : float array
-        Widths of the windows, increasing.
+        Widths of the windows, increasing; all places and widths are on the scale that was chosen.
     at_least, at_most : int array (sizes, widths)
         Exact bounds of D(T, width), equal wherever discontinuities are enclosed tightly enough.
         Along several lines: the largest over the lines.
@@ -155,7 +156,9 @@ class Dispersion:
         return f"{self.verdict.name}: {self.verdict.value}; {self.reason}"
 
 
-def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dispersion:
+def dispersion(
+    duals: Sequence[Any], widths: npt.ArrayLike | None = None, scale: str = "linear"
+) -> Dispersion:
     """Measure how the discontinuities of a sequence of functions spread out.
 
     Parameters
@@ -166,6 +169,9 @@ def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dis
         the largest over these segments.
     widths : array-like of float, optional
         Widths of the windows, by default 13 from 2^-24 of the domain to all of it.
+    scale : {"linear", "log"}, default="linear"
+        "log" measures windows in the logarithm of the parameter, as learners do for a parameter
+        that is declared on a logarithmic scale (`certune.LogReal`).
 
     Returns
     -------
@@ -194,6 +200,14 @@ def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dis
     listed = _lines(duals)
     collected = [Discontinuities.of(line) for line in listed]
     low, high = _domain(listed)
+    if scale not in SCALES or (scale == "log" and not low > 0):
+        raise ParameterError(
+            f"scale must be one of {SCALES}, 'log' for positive parameters; got {scale!r} on "
+            f"[{low!r}, {high!r}]"
+        )
+    if scale == "log":
+        collected = [line.logarithms() for line in collected]
+        low, high = math.log(low), math.log(high)
     sizes = _sizes(collected[0].n_functions)
     chosen = _checked_widths(widths, high - low)
     windows = [
