@@ -1,9 +1,9 @@
 """How much does a round of exact online tuning cost?
 
-Microseconds a round for exact exponential weights against the number of rounds, for functions
-of 4 random breakpoints that are given; beside it a discretised Hedge on a grid of 1000 parameters,
-which evaluates each function on its grid. The learner alone (draw and learn) is measured, then the
-whole `OnlineTuner` with exact regret, with its state on disk, and with a resolution.
+Microseconds of CPU time a round for exact exponential weights against the number of rounds, for
+functions of 4 random breakpoints that are given; beside it a discretised Hedge on a grid of 1000
+parameters, which evaluates each function on its grid. The learner alone (draw, learn) is measured,
+then the whole `OnlineTuner` with exact regret, with its state on disk, and with a resolution.
 
     python benchmarks/online.py [--rounds 1000 10000 100000]
 """
@@ -49,13 +49,13 @@ class Timer:
 
     def __init__(self, marks):
         self.marks, self.rows = set(marks), []
-        self.before, self.started = 0, time.perf_counter()
+        self.before, self.started = 0, time.process_time()
 
     def tick(self, number, note=""):
         if number in self.marks:
-            now = time.perf_counter()
+            now = time.process_time()
             self.rows.append((number, 1e6 * (now - self.started) / (number - self.before), note))
-            self.before, self.started = number, time.perf_counter()
+            self.before, self.started = number, time.process_time()
 
     def show(self, name):
         for number, cost, note in self.rows:
@@ -105,17 +105,17 @@ def whole_tuner(functions, marks, name, **options):
             tuner.update(dual=function)
             timer.tick(number, f"({tuner.n_pieces} pieces)")
         timer.show(name)
-        started = time.perf_counter()
-        print(f"    {'':34s} {tuner.regret()}, in {time.perf_counter() - started:.2f} s")
+        started = time.process_time()
+        print(f"    {'':34s} {tuner.regret()}, in {time.process_time() - started:.2f} s")
 
 
 def restoring(n_rounds, path):
     import certune as ct
     from certune.testing import StepFamily
 
-    started = time.perf_counter()
+    started = time.process_time()
     with ct.OnlineTuner(StepFamily(), random_state=0, state=path) as tuner:
-        took = time.perf_counter() - started
+        took = time.process_time() - started
         size = path.stat().st_size / 1e6
         print(f"    restored {tuner.n_rounds} rounds in {took:.1f} s from {size:.0f} MB")
 

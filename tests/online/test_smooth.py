@@ -12,6 +12,7 @@ from certune.online.learner import Observed
 from certune.online.lines import Line
 from certune.online.random_grid import RandomGrid, _centre_of_growth
 from certune.online.schedule import Rates, Schedule
+from certune.pfaffian import exp
 from certune.space import Segment
 
 LAM = (1e-2, 10.0)
@@ -195,6 +196,28 @@ def test_surrogates_stay_in_the_range_of_utilities():
     )
     finished = tuner.update(PROBLEMS[0], DUALS["l2"][0])
     assert set(finished.values.tolist()) == {0.0, family.max_loss}
+
+
+def hill_or_decay(place, p):
+    t = p["t"]
+    return exp(-t) if t - place[0] >= 0 else t * t
+
+
+@pytest.mark.parametrize("parameter", [ct.Real("t", 0.1, 1), ct.LogReal("t", 0.1, 1)], ids=repr)
+def test_programs_with_smooth_pieces_and_jumps(parameter):
+    # exp(-t) from the jump on and t^2 before it; polynomials in t on either scale of the learner.
+    family = ct.ProgramFamily(hill_or_decay, parameter, tolerance=1e-9)
+    tuner, earned = ct.OnlineTuner(family, random_state=0, learner="random-grid"), 0.0
+    places = (0.3, 0.5, 0.8, 0.4)
+    for place in places:
+        t = tuner.propose()["t"]
+        earned += math.exp(-t) if t >= place else t * t
+        tuner.update((place,))
+    regret = tuner.regret()
+    tried = [*places, *np.linspace(0.1, 1, 901).tolist()]
+    best = max(sum(math.exp(-t) if t >= place else t * t for place in places) for t in tried)
+    assert regret.value == pytest.approx(best - earned, abs=1e-8) and regret.uncertainty < 1e-8
+    assert regret.value <= regret.bound
 
 
 def test_what_does_not_fit_smooth_utilities_is_refused():

@@ -143,6 +143,8 @@ class Weights:
     @property
     def log_mass(self) -> float:
         """Logarithm of the integral of all weights, divided by the rate."""
+        if len(self.lines) == 1:
+            return self.lines[0].top + math.log(self.lines[0].mass) / self.rate
         masses, top = self._scaled_masses()
         return top + math.log(float(masses.sum())) / self.rate
 
