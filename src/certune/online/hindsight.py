@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from certune.dual import DualFunction, sum_of
+from certune.dual import DualFunction, PiecewiseFunction, sum_of
+
+# So many smooth functions are added at a time: a sum of N costs N times the pieces of the sum.
+GROUP = 8
 
 
 class Hindsight:
@@ -30,7 +33,7 @@ class Hindsight:
     def _settle(self) -> DualFunction:
         settled = [] if self._sum is None else [self._sum]
         if self._waiting:
-            self._sum = sum_of([*settled, *self._waiting])
+            self._sum = sum_of([*settled, *_grouped(self._waiting)])
             self._waiting, self._n_waiting_pieces = [], 0
         assert self._sum is not None
         return self._sum
@@ -47,3 +50,13 @@ class Hindsight:
         """
         total = self.total
         return total.max_exact, max(total.max_exact, total.upper_bound_exact)
+
+
+def _grouped(functions: list[DualFunction]) -> list[DualFunction]:
+    """Return fewer functions with the same sum: smooth ones in groups, and groups of groups."""
+    if all(isinstance(function, PiecewiseFunction) for function in functions):
+        return functions
+    while len(functions) > 1:
+        groups = range(0, len(functions), GROUP)
+        functions = [sum_of(functions[start : start + GROUP]) for start in groups]
+    return functions
