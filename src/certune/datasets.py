@@ -6,6 +6,7 @@ Tuning needs many instances of one kind. Each function draws them reproducibly: 
 
 import operator
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,9 +59,7 @@ def digits_clustering(
     >>> digits_clustering(n_instances=1, n_classes=2, n_per_class=3)[0].n_points
     6
     """
-    from sklearn.datasets import load_digits
-
-    images, digit_of = load_digits(return_X_y=True)
+    images, digit_of = _digits()
     members = [np.flatnonzero(digit_of == digit) for digit in range(10)]
     _check_count("n_instances", n_instances, 0)
     _check_count("n_classes", n_classes, 1, len(members))
@@ -236,9 +235,7 @@ def digits_labeling(
     >>> digits_labeling(n_instances=1, n_per_class=20, n_labeled_per_class=2)[0].n_points
     40
     """
-    from sklearn.datasets import load_digits
-
-    images, digit_of = load_digits(return_X_y=True)
+    images, digit_of = _digits()
     members = [np.flatnonzero(digit_of == digit) for digit in range(10)]
     _check_count("n_instances", n_instances, 0)
     _check_count("n_classes", n_classes, 2, len(members))
@@ -474,6 +471,16 @@ def _split(
     return ClassificationInstance(
         features[train], labels[train], features[validation], labels[validation], name=name
     )
+
+
+@cache
+def _digits() -> tuple[Any, Any]:
+    """Load the images once: an online stream asks for one instance at a time."""
+    from sklearn.datasets import load_digits
+
+    images, digit_of = load_digits(return_X_y=True)
+    images.setflags(write=False)
+    return images, digit_of
 
 
 def _check_count(name: str, value: Any, low: int, high: int | None = None) -> None:
