@@ -78,7 +78,7 @@ def replay(instance, n_bandwidths, rng):
     for sigma in np.exp(rng.uniform(math.log(LOW), math.log(HIGH), n_bandwidths)).tolist():
         z = sigma**-2
         inside = (leaves.ends[:, 0] < z) & (z < leaves.ends[:, 1]) & (winner == rival)
-        labels = winners(graph, [1 / Fraction(sigma) ** 2], Symmetry(graph))
+        labels = winners(graph, [1 / Fraction(sigma) ** 2], Symmetry(graph)).classes
         compared += int(inside.sum())
         different += int(np.sum(labels[node[inside]] != winner[inside]))
     return compared, different, family.dual(instance), leaves, graph

@@ -11,7 +11,6 @@ from certune.errors import (
     CertificateError,
     InputError,
     ParameterError,
-    UndecidedError,
 )
 from certune.families.graph_ssl.symmetry import Symmetry
 
@@ -106,10 +105,16 @@ def test_equal_soft_labels_without_symmetry_are_reported():
     instance = ct.LabelingInstance(distances=distances, labeled=[one, zero], truth=[0, 0, 0, 1, 0])
     family = ct.HarmonicLabeling(sigma=(0.5, 2))
     assert family.graph(instance).n_nodes == 3
-    with pytest.raises(UndecidedError, match="cannot be told apart"):
-        family.run_exact(instance, 1.0)
-    with pytest.raises(UndecidedError, match="cannot be told apart"):
-        family.dual(instance)
+    labeling = family.solve(instance, 1.0)
+    assert labeling.undecided.tolist() == [True] + 4 * [False]
+    assert labeling.labels.tolist() == [1, 0, 0, 1, 0]  # it counts as a tie
+    assert family.run_exact(instance, 1.0) == Fraction(2, 3)
+    dual = family.dual(instance)
+    assert dual.undecided.tolist() == [[0.5, 2.0]]
+    assert dual.enclose_exact(1.0) == (Fraction(2, 3), 1)
+    assert dual(0.5) == dual(2.0) == 2 / 3
+    result = ct.tune(family, [instance])
+    assert result.status is not ct.Status.OPTIMAL and result.upper_bound == 1.0
 
 
 def test_points_without_a_label_in_reach():

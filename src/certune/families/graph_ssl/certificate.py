@@ -18,6 +18,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -131,6 +132,24 @@ class Ellipse:
         return self.weak_share + 2.1 * math.sqrt(self.crossing_share)
 
 
+class Plan(NamedTuple):
+    """An interpolant that is proved to be close enough.
+
+    Attributes
+    ----------
+    degree : int
+        Its degree.
+    rho : float
+        Parameter of the ellipse on which soft labels are bounded.
+    log_slope : float
+        Logarithm of a bound of their derivatives by a local coordinate in [-1, 1].
+    """
+
+    degree: int
+    rho: float
+    log_slope: float
+
+
 class Certifier:
     """Bounds of the soft labels of a graph on complex ellipses around parts of a course."""
 
@@ -141,11 +160,10 @@ class Certifier:
         self.exponents, self.solver = exponents, solver
         self._last_height = math.inf
 
-    def plan(self, low: float, high: float, tolerance: float) -> tuple[int, float] | None:
-        """Degree of an interpolant on [low, high] that is proved to err by at most ``tolerance``.
+    def plan(self, low: float, high: float, tolerance: float) -> Plan | None:
+        """An interpolant on [low, high] that is proved to err by at most ``tolerance``.
 
-        With it the parameter rho of the ellipse that proves it; None if no ellipse was found on
-        which the soft labels are bounded.
+        None if no ellipse was found on which the soft labels are bounded.
         """
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         local = _Local(self, centre)
@@ -161,7 +179,9 @@ class Certifier:
             return None
         self._last_height = ratio * half
         needed = (growth + math.log(4 / (rho - 1)) - math.log(tolerance)) / math.log(rho)
-        return max(4, math.ceil(needed + SLACK)), rho
+        # Chebyshev coefficients are at most 2 M rho**-k, and |T_k'| <= k**2.
+        slope = growth + math.log(2 * rho * (rho + 1)) - 3 * math.log(rho - 1) + SLACK
+        return Plan(max(4, math.ceil(needed + SLACK)), rho, slope)
 
 
 class _Local:
@@ -226,7 +246,7 @@ class _Local:
         smallest = min(self._between[graph.is_edge].min(initial=np.inf), nearest)
         if resistance.max() - smallest > PLAIN_RANGE:
             return np.full(graph.n_nodes, np.inf)
-        solver.solve(self._course.rates(Fraction(self._centre)), smallest, smallest)
+        solver.solve(self._course.rates(Fraction(self._centre)), smallest)
         inverse = inverse_diagonal(solver.weights, solver.sums)
         energy = class_energies(solver.classes, solver.sums).max()
         if energy == 0.0:  # no class is joined to another one

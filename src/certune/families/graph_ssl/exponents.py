@@ -53,6 +53,13 @@ class Exponents:
         return [self.at(a, b) for a, b in product(dict.fromkeys(first), dict.fromkeys(second))]
 
 
+def extremes(graph: Graph, exponents: Pair) -> tuple[float, float]:
+    """Smallest and largest exponent of an edge."""
+    between, to_labelled = exponents
+    edges = np.concatenate([between[graph.is_edge], to_labelled[graph.is_edge_to_labelled]])
+    return float(edges.min()), float(edges.max())
+
+
 def needed_range(graph: Graph, settings: Iterable[Pair]) -> tuple[float, float]:
     """Smallest exponent of an edge and largest one on one tree that joins all nodes to labels.
 

@@ -341,10 +341,14 @@ class HarmonicLabeling(Family):
         columns[instance.labeled] = graph.class_of
         reached = np.zeros(instance.n_points, dtype=np.bool_)
         reached[instance.labeled] = reached[graph.nodes] = True
+        undecided = np.zeros(instance.n_points, dtype=np.bool_)
         if graph.n_nodes:
             soft[graph.nodes] = soft_labels(graph, rates)[0]
-            columns[graph.nodes] = winners(graph, rates, Symmetry(graph, rates))
-        return Labeling(names[graph.classes[columns]], soft, names[graph.classes], reached)
+            decisions = winners(graph, rates, Symmetry(graph, rates))
+            columns[graph.nodes] = decisions.classes
+            undecided[graph.nodes] = decisions.undecided
+        labels = names[graph.classes[columns]]
+        return Labeling(labels, soft, names[graph.classes], reached, undecided)
 
     def run_exact(self, instance: LabelingInstance, params: Params) -> Fraction:
         """Share of the unlabelled points that get their true label, as an exact rational number."""
@@ -353,7 +357,7 @@ class HarmonicLabeling(Family):
         true, n_always_right = _truths(instance, graph)
         right = n_always_right
         if graph.n_nodes:
-            right += int(np.sum(winners(graph, rates, Symmetry(graph, rates)) == true))
+            right += int(np.sum(winners(graph, rates, Symmetry(graph, rates)).classes == true))
         return Fraction(right, len(instance.unlabeled))
 
     def dual(self, instance: LabelingInstance, along: Segment | None = None) -> PiecewiseFunction:
@@ -395,10 +399,11 @@ class HarmonicLabeling(Family):
 
         def winners_at(t: float) -> IntArray:
             rates = self._rates(instance, segment.at(t))
-            return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates))
+            return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates)).classes
 
         n_unlabelled = len(instance.unlabeled)
-        return utility(leaves, course, true, n_always_right, n_unlabelled, winners_at, segment.name)
+        counts = n_always_right, n_unlabelled
+        return utility(leaves, course, true, symmetry.colours, *counts, winners_at, segment.name)
 
     def _line(
         self, instance: LabelingInstance, segment: Segment

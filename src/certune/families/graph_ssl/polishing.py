@@ -2,8 +2,9 @@
 
 Doubles enclose a crossing of two soft labels no better than their error divided by the slope of
 the difference.  Where that is too wide, as for large bandwidths at which all soft labels come close
-to each other, the slope of the interpolant, with its error bound, proves that the difference is
-monotone in the zone; signs in ball arithmetic at two points close to the root then suffice.
+to each other, the slope of the interpolant, with its error bound, may prove that the difference is
+monotone in the zone; signs in ball arithmetic at two points close to the root then suffice.  What
+cannot be treated like this is left to `close_ties`.
 """
 
 from __future__ import annotations
@@ -11,51 +12,74 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from flint import arb
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from certune.dual.piecewise import BREAKPOINT_RESOLUTION
 from certune.families.graph_ssl.balls import ball_labels
+from certune.families.graph_ssl.close_ties import NARROW, CloseTies, Leaf, Zone
 from certune.families.graph_ssl.course import Course, FloatArray
-from certune.families.graph_ssl.graph import Graph
+from certune.families.graph_ssl.graph import BoolArray, Graph
 from certune.families.graph_ssl.interpolation import Panel
 from certune.families.graph_ssl.solver import UNIT
 from certune.kernels.settling import OPEN
 
-# Relative width, in the coordinate, to which zones are polished.
-NARROW = 2.0**-42
 BITS = 200
 STEPS = 8
 
-Leaf = tuple[float, float, int, int]
 
+class Polisher:
+    """Replaces the wide zones of the panels of one course by narrow ones."""
 
-def polished(
-    graph: Graph, course: Course, panel: Panel, info: NDArray[np.int64], ends: FloatArray
-) -> tuple[NDArray[np.int64], FloatArray]:
-    """Leaves of a panel, in its coordinates, with wide zones replaced by narrow ones."""
-    wide = (info[:, 1] != info[:, 2]) & (info[:, 1] != OPEN)
-    wide[wide] = [_is_wide(course, low, high) for low, high in ends[wide].tolist()]
-    if not wide.any():
-        return info, ends
-    rows, places = [], []
-    for number in range(len(info)):
-        node, first, second = info[number].tolist()
-        low, high = ends[number].tolist()
-        leaves: list[Leaf] = [(low, high, first, second)]
-        if wide[number] and _is_monotone(panel, node, first, second, low, high):
-            leaves = _split(_Difference(graph, course, node, first, second), low, high)
-        for start, stop, winner, rival in leaves:
-            rows.append((node, winner, rival))
-            places.append((start, stop))
-    return np.array(rows, dtype=np.int64), np.array(places)
+    def __init__(self, graph: Graph, course: Course, close_ties: CloseTies) -> None:
+        self._graph, self._course, self._close_ties = graph, course, close_ties
 
+    def polished(
+        self, panel: Panel, admitted: BoolArray, info: NDArray[np.int64], ends: FloatArray
+    ) -> tuple[NDArray[np.int64], FloatArray]:
+        """Leaves of a panel, in its coordinates, with wide zones replaced.
 
-def _is_wide(course: Course, low: float, high: float) -> bool:
-    """Would a zone count as undecided?"""
-    first, last = course.position(low), course.position(high)
-    scale = max(1.0, abs(first), abs(last))
-    return abs(last - first) > 0.5 * BREAKPOINT_RESOLUTION * scale
+        Parameters
+        ----------
+        panel : Panel
+            The interpolants.
+        admitted : bool array (nodes, classes)
+            Classes that are not excluded as tied.
+        info, ends : arrays
+            Leaves: node, winner, rival; and coordinates.
+        """
+        wide = info[:, 1] != info[:, 2]
+        wide |= info[:, 1] == OPEN
+        wide[wide] = [self._is_wide(low, high) for low, high in ends[wide].tolist()]
+        if not wide.any():
+            return info, ends
+        replaced: dict[int, list[Leaf]] = {}
+        left_over: dict[int, Zone] = {}
+        for number in np.flatnonzero(wide).tolist():
+            node, first, second = info[number].tolist()
+            low, high = ends[number].tolist()
+            if first != OPEN and _is_monotone(panel, node, first, second, low, high):
+                difference = _Difference(self._graph, self._course, node, first, second, panel)
+                replaced[number] = _split(difference, low, high)
+            else:
+                both = np.flatnonzero(admitted[node]) if first == OPEN else (first, second)
+                left_over[number] = Zone(node, tuple(int(c) for c in both), low, high)
+        settled = self._close_ties.settled(list(left_over.values()), panel.rounding)
+        replaced.update(zip(left_over, settled, strict=True))
+        rows, places = [], []
+        for number, (node, winner, rival) in enumerate(info.tolist()):
+            low, high = ends[number].tolist()
+            for start, stop, first, second in replaced.get(number, [(low, high, winner, rival)]):
+                rows.append((node, first, second))
+                places.append((start, stop))
+        return np.array(rows, dtype=np.int64), np.array(places)
+
+    def _is_wide(self, low: float, high: float) -> bool:
+        """Would a zone count as undecided?"""
+        first, last = self._course.position(low), self._course.position(high)
+        scale = max(1.0, abs(first), abs(last))
+        return abs(last - first) > 0.5 * BREAKPOINT_RESOLUTION * scale
 
 
 def _is_monotone(panel: Panel, node: int, first: int, second: int, low: float, high: float) -> bool:
@@ -75,15 +99,20 @@ def _is_monotone(panel: Panel, node: int, first: int, second: int, low: float, h
 class _Difference:
     """Difference of two soft labels of a node: a sign and a value at a coordinate."""
 
-    def __init__(self, graph: Graph, course: Course, node: int, first: int, second: int) -> None:
+    def __init__(
+        self, graph: Graph, course: Course, node: int, first: int, second: int, panel: Panel
+    ) -> None:
         self._graph, self._course = graph, course
         self._node, self.first, self.second = node, first, second
+        self.level = 2 * panel.rounding
 
     def at(self, z: float) -> tuple[int, float]:
-        """Sign, 0 if it is not certain, and value."""
+        """Sign, 0 if it is not certain for rounded settings too, and value."""
         soft = ball_labels(self._graph, self._course.rates(Fraction(z)), BITS)
         ball = soft[self.first][self._node] - soft[self.second][self._node]
-        return (1 if ball > 0 else -1 if ball < 0 else 0), float(ball.mid())
+        level = arb(self.level)
+        sign = 1 if ball > level else -1 if ball < -level else 0
+        return sign, float(ball.mid())
 
     def winner(self, sign: int) -> int:
         """The class that a sign stands for."""
@@ -105,7 +134,8 @@ def _split(difference: _Difference, low: float, high: float) -> list[Leaf]:
         if stop - start <= NARROW * max(abs(start), abs(stop)):
             break
         guess = start + (stop - start) * at_low / (at_low - at_high)
-        distance = max(NARROW / 4 * abs(guess), 2.0**-12 * (stop - start))
+        lost = 1.5 * difference.level / abs(at_high - at_low)
+        distance = max(NARROW / 4 * abs(guess), max(2.0**-12, lost) * (stop - start))
         for z in (guess - distance, guess + distance):
             if start < z < stop:
                 sign, value = difference.at(z)
