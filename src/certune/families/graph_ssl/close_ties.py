@@ -85,7 +85,7 @@ class CloseTies:
         while order:
             group = [order.pop(0)]
             reach = zones[group[0]].high
-            while order and zones[order[0]].low < reach:
+            while order and zones[order[0]].low <= reach:
                 group.append(order.pop(0))
                 reach = max(reach, zones[group[-1]].high)
             parts = {number: zones[number] for number in group}
@@ -102,7 +102,9 @@ class CloseTies:
         if bits is not None:
             found = self._interpolated(low, high, zones, bits, rounding)
             if found is not None:
-                return found
+                if rounding > 0 or depth == 0:
+                    return found
+                return {n: self._closer(zones[n], own, depth) for n, own in found.items()}
         middle = 0.5 * (low + high)
         result: dict[int, list[Leaf]] = {number: [] for number in zones}
         if depth == 0 or self._solves_left <= 0 or not low < middle < high:
@@ -116,6 +118,19 @@ class CloseTies:
             if parts:
                 for number, own in self._split(start, stop, parts, rounding, depth - 1).items():
                     result[number] += own
+        return result
+
+    def _closer(self, zone: Zone, leaves: list[Leaf], depth: int) -> list[Leaf]:
+        """Leaves of which the open ones, if wide, are looked at with more bits."""
+        result: list[Leaf] = []
+        for low, high, first, second in _merged(leaves):
+            is_open = first == OPEN or first != second
+            width = high - low
+            if is_open and 8 * NARROW * max(abs(low), abs(high)) < width < zone.high - zone.low:
+                part = {0: Zone(zone.node, zone.classes, low, high)}
+                result += self._split(low, high, part, 0.0, depth - 1)[0]
+            else:
+                result.append((low, high, first, second))
         return result
 
     def _bits_needed(
@@ -154,7 +169,7 @@ class CloseTies:
     ) -> dict[int, list[Leaf]] | None:
         """Leaves from one interpolant with this many bits, None if it needs too many nodes."""
         bits += SPARE_BITS
-        plan = self._interpolator.new_certifier().plan(low, high, 2.0**-bits)
+        plan = self._interpolator.new_certifier().plan(low, high, -bits * math.log(2))
         if plan is None or plan.degree > min(LARGEST_DEGREE, self._solves_left):
             return None
         degree = plan.degree

@@ -69,6 +69,11 @@ def needed_range(graph: Graph, settings: Iterable[Pair]) -> tuple[float, float]:
     tree = None
     smallest, largest, size = np.inf, -np.inf, 0.0
     for between, to_labelled in settings:
+        size = max(size, float(np.abs(between).max(initial=0.0)), float(to_labelled.max()))
+        if not size < LARGEST_OF_ALL:
+            raise ParameterError(
+                f"distances / sigma**2 reach {size:.3g}, too much for doubles: use a larger sigma"
+            )
         if tree is None:
             tree = spanning_tree(between, to_labelled, graph.is_edge, graph.is_edge_to_labelled)
         maxima = path_maxima(between, to_labelled, tree[0], tree[1], tree[3])
@@ -77,11 +82,6 @@ def needed_range(graph: Graph, settings: Iterable[Pair]) -> tuple[float, float]:
             smallest,
             float(between[graph.is_edge].min(initial=np.inf)),
             float(to_labelled[graph.is_edge_to_labelled].min(initial=np.inf)),
-        )
-        size = max(size, float(np.abs(between).max(initial=0.0)), float(to_labelled.max()))
-    if not size < LARGEST_OF_ALL:
-        raise ParameterError(
-            f"distances / sigma**2 reach {size:.3g}, too much for doubles: use a larger sigma"
         )
     if not largest < LARGEST_EXPONENT:
         raise ParameterError(

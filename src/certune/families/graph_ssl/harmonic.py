@@ -35,6 +35,11 @@ class Decisions(NamedTuple):
     undecided: BoolArray
 
 
+def check_size(graph: Graph, rates: Sequence[Fraction]) -> None:
+    """Raise `ParameterError` if the exponents of edges that matter are too large to handle."""
+    needed_range(graph, [graph.combined(np.array([float(rate) for rate in rates]))])
+
+
 def soft_labels(graph: Graph, rates: Sequence[Fraction]) -> tuple[FloatArray, float]:
     """Soft labels (n, classes) at rates with all their digits, and a bound of their error.
 

@@ -14,7 +14,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from certune.errors import UndecidedError
 from certune.families.graph_ssl.certificate import Certifier, Plan
 from certune.families.graph_ssl.chebyshev import ROUNDING_BITS, chebyshev_nodes
 from certune.families.graph_ssl.course import Course, FloatArray
@@ -30,6 +29,8 @@ NODE_ROUNDING = 2.0 ** (ROUNDING_BITS - NODE_BITS)
 # Adaptive panels start with ends in this ratio where the bandwidth moves.
 ADAPTIVE_RATIO = 4.0
 NARROWEST = 2.0**-40
+# Part of a course that is left open where not even the narrowest panel is bounded.
+PASSED_OVER = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,11 @@ class Interpolator:
         error = at_nodes + 1.001 * truncation + setting
         return Panel(low, high, series, error, setting, slope_error)
 
+    def _unknown(self, low: float, high: float) -> Panel:
+        """A panel on which nothing is known."""
+        shape = self.graph.n_nodes, self.graph.n_classes, 2
+        return Panel(low, high, np.zeros(shape), math.inf, 0.0)
+
     def _certified(self, low: float, high: float) -> Iterator[Panel]:
         certifier, tolerance = self.new_certifier(), self.solver.error
         start, width = low, high - low
@@ -131,16 +137,16 @@ class Interpolator:
             stop = min(start + width, high)
             if high - stop < 0.1 * width:
                 stop = high
-            plan = certifier.plan(start, stop, tolerance)
+            plan = certifier.plan(start, stop, math.log(tolerance))
             self.n_solves += 1
             if plan is None or plan.degree > DEGREE:
                 factor = 0.5 if plan is None else max(0.25, 0.9 * DEGREE / plan.degree)
                 width = (stop - start) * factor
                 if width < NARROWEST * max(abs(start), abs(high)):
-                    raise UndecidedError(
-                        f"soft labels cannot be bounded near the coordinate {start!r}: their "
-                        "exponents are too large; use a larger sigma"
-                    )
+                    width = (high - low) * PASSED_OVER
+                    stop = min(start + width, high)
+                    yield self._unknown(start, stop)
+                    start = stop
                 continue
             values = self.values(start, stop, plan.degree, None)
             yield self._panel(start, stop, values, tolerance, plan)
@@ -166,4 +172,7 @@ class Interpolator:
                     break
             else:
                 middle = 0.5 * (start + stop)
-                pending += [(middle, stop), (start, middle)]
+                if stop - start < NARROWEST * max(abs(start), abs(stop)):
+                    yield self._unknown(start, stop)
+                else:
+                    pending += [(middle, stop), (start, middle)]

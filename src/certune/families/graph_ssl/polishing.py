@@ -9,6 +9,7 @@ cannot be treated like this is left to `close_ties`.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -52,7 +53,7 @@ class Polisher:
         wide = info[:, 1] != info[:, 2]
         wide |= info[:, 1] == OPEN
         wide[wide] = [self._is_wide(low, high) for low, high in ends[wide].tolist()]
-        if not wide.any():
+        if panel.error == math.inf or not wide.any():
             return info, ends
         replaced: dict[int, list[Leaf]] = {}
         left_over: dict[int, Zone] = {}

@@ -109,17 +109,36 @@ def _drop_symmetric_ties(
     return dropped
 
 
+def right_by_class(
+    colours: IntArray, place: IntArray, truth: IntArray, n_classes: int
+) -> IntArray:
+    """How many points are right (colours, classes) if the nodes of a colour have a class.
+
+    Parameters
+    ----------
+    colours : int64 array
+        Colour of every node; those of one colour always have the same class.
+    place, truth : int64 arrays
+        For every point the node whose class it has, and its true class (-1: none of them).
+    n_classes : int
+        Number of classes.
+    """
+    right = np.zeros((int(colours.max()) + 1, n_classes), dtype=np.int64)
+    known = truth >= 0
+    np.add.at(right, (colours[place[known]], truth[known]), 1)
+    return right
+
+
 def utility(
     leaves: Leaves,
     course: Course,
-    truth: IntArray,
-    colours: IntArray,
+    right: IntArray,
     n_always_right: int,
     n_unlabelled: int,
     winners_at: Winners,
     name: str,
 ) -> PiecewiseFunction:
-    """Share of unlabelled points that get their truth class, as a function of t.
+    """Share of unlabelled points that get their true class, as a function of t.
 
     Parameters
     ----------
@@ -127,10 +146,8 @@ def utility(
         Parts of one node of each colour.
     course : Course
         The segment.
-    truth : int64 array
-        True class (column) of every node, -1 if it has no column.
-    colours : int64 array
-        Colour of every node; those of one colour always have the same class.
+    right : int64 array (nodes, classes)
+        How many points are right if a node, and with it all of its colour, has a class.
     n_always_right, n_unlabelled : int
         Points that no label reaches and whose answer is right; all unlabelled points.
     winners_at : callable
@@ -140,15 +157,10 @@ def utility(
         Name of the parameter.
     """
     node, winner, rival = leaves.info.T
-    n_classes = 1 + max(int(winner.max()), int(rival.max()), int(truth.max()))
-    # How many nodes of a colour are right if they have a class.
-    right = np.zeros((int(colours.max()) + 1, n_classes), dtype=np.int64)
-    np.add.at(right, (colours[truth >= 0], truth[truth >= 0]), 1)
-    colour = colours[node]
-    one, other = right[colour, winner], right[colour, rival]
+    one, other = right[node, winner], right[node, rival]
     is_open = winner == OPEN
-    lower = np.where(is_open, right.min(axis=1)[colour], np.minimum(one, other))
-    upper = np.where(is_open, right.max(axis=1)[colour], np.maximum(one, other))
+    lower = np.where(is_open, right.min(axis=1)[node], np.minimum(one, other))
+    upper = np.where(is_open, right.max(axis=1)[node], np.maximum(one, other))
     constant, functions = n_always_right, []
     ends_known: dict[float, IntArray] = {}
     order = np.argsort(node, kind="stable")
@@ -160,7 +172,7 @@ def utility(
         def at_end(t: float, i: int = int(node[own[0]])) -> int:
             if t not in ends_known:
                 ends_known[t] = winners_at(t)
-            return int(right[colours[i], ends_known[t][i]])
+            return int(right[i, ends_known[t][i]])
 
         runs = _runs(leaves.ends[own], lower[own], upper[own])
         functions.append(_correctness(runs, course, n_unlabelled, at_end, name))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.families.graph_ssl.graph import Graph
+from certune.kernels.bottlenecks import gates
 
 
 class Symmetry:
@@ -87,8 +88,22 @@ class Symmetry:
             new = np.unique(own, axis=0, return_inverse=True)[1].reshape(copies, n)
             count = int(new.max()) + 1
             if count in (n_colours, copies * n):
-                return new.astype(np.int64)
+                return self._hung(new.astype(np.int64), count)
             colours, n_colours = new, count
+
+    def _hung(self, colours: NDArray[np.int64], n_colours: int) -> NDArray[np.int64]:
+        """Colours that hang on one other colour have its soft labels, and get its number."""
+        graph = self._graph
+        if graph.is_edge_to_labelled.any(axis=1).all():
+            return colours
+        joined = np.zeros((n_colours, n_colours), dtype=np.bool_)
+        grounded = np.zeros((n_colours, 1), dtype=np.bool_)
+        first, second = np.nonzero(graph.is_edge)
+        for own in colours:
+            joined[own[first], own[second]] = True
+            grounded[own[graph.is_edge_to_labelled.any(axis=1)]] = True
+        np.fill_diagonal(joined, False)
+        return np.asarray(gates(joined, grounded)[colours])
 
 
 def _edge_codes(graph: Graph, weights: Sequence[Fraction] | None) -> NDArray[np.int64]:
