@@ -61,7 +61,7 @@ def instances(count):
 
 
 def replay(instance, n_bandwidths, rng):
-    """Numbers of compared and of different labels, pieces, undecided gaps, and the leaves."""
+    """Compared and different labels, zones, undecided zones, the leaves and the graph."""
     import certune as ct
     from certune.families.graph_ssl.course import make_course
     from certune.families.graph_ssl.harmonic import winners
@@ -74,14 +74,17 @@ def replay(instance, n_bandwidths, rng):
     course = make_course((0.0, 1.0), [(1.0, 0.0)], LOW, HIGH)
     leaves = leaves_of(Interpolator(graph, course), Symmetry(graph), True)
     node, winner, rival = leaves.info.T
+    is_open = (winner != rival) | (winner < 0)
+    sigmas = leaves.ends[is_open] ** -0.5
+    undecided = int(np.sum(sigmas[:, 0] - sigmas[:, 1] > 1e-9 * np.maximum(1.0, sigmas[:, 0])))
     compared = different = 0
     for sigma in np.exp(rng.uniform(math.log(LOW), math.log(HIGH), n_bandwidths)).tolist():
         z = sigma**-2
-        inside = (leaves.ends[:, 0] < z) & (z < leaves.ends[:, 1]) & (winner == rival)
+        inside = (leaves.ends[:, 0] < z) & (z < leaves.ends[:, 1]) & ~is_open
         labels = winners(graph, [1 / Fraction(sigma) ** 2], Symmetry(graph)).classes
         compared += int(inside.sum())
         different += int(np.sum(labels[node[inside]] != winner[inside]))
-    return compared, different, family.dual(instance), leaves, graph
+    return compared, different, int(is_open.sum()), undecided, leaves, graph
 
 
 def ball_roots(leaves, graph, limit):
@@ -122,17 +125,18 @@ def main():
     for number, (kind, instance) in enumerate(instances(options.instances)):
         if number < options.first:
             continue
-        compared, different, dual, leaves, graph = replay(instance, options.bandwidths, rng)
-        totals += compared, different, len(dual.undecided)
+        found = replay(instance, options.bandwidths, rng)
+        compared, different, changes, undecided, leaves, graph = found
+        totals += compared, different, undecided
         if instance.n_points <= 75:
             errors += ball_roots(leaves, graph, 3)
         print(
             f"{number:3d} {kind:13s} n = {instance.n_points:3d}: {compared} labels compared, "
-            f"{different} different; {dual.n_pieces} pieces, {len(dual.undecided)} undecided, "
+            f"{different} different; {changes} changes of labels, {undecided} undecided, "
             f"{time.perf_counter() - start:.0f} s",
             flush=True,
         )
-    print(f"{totals[0]} labels compared, {totals[1]} different, {totals[2]} undecided gaps")
+    print(f"{totals[0]} labels compared, {totals[1]} different, {totals[2]} undecided zones")
     if errors:
         print(
             f"{len(errors)} breakpoints against {BALL_BITS}-bit balls: largest relative distance "

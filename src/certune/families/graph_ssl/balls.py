@@ -37,21 +37,36 @@ TINY = 1e-300
 Rows = list[list[arb]]
 
 
-def ball_labels(graph: Graph, rates: Sequence[Fraction], bits: int) -> list[list[arb]]:
+def ball_labels(
+    graph: Graph, rates: Sequence[Fraction], bits: int, classes: Sequence[int] | None = None
+) -> list[list[arb]]:
     """Soft labels ``[class][node]`` as balls that contain the exact ones.
 
     The radii are about ``2**-bits``, relatively to 1. O(n^3) operations in ball arithmetic for
     small graphs and if the exponents leave the range of doubles, else O(n^2) for each 40 bits.
+
+    Parameters
+    ----------
+    graph : Graph
+        The edges.
+    rates : sequence of Fraction
+        Exponents are the distances times these.
+    bits : int
+        Accuracy.
+    classes : sequence of int, optional
+        The classes that are wanted, in this order; all by default.
     """
+    wanted = range(graph.n_classes) if classes is None else classes
     factors = np.array([float(rate) for rate in rates])
     smallest, largest = needed_range(graph, [graph.combined(factors)])
     spread = largest - smallest
     if spread > PLAIN_RANGE or graph.n_nodes <= SMALL:
         with ctx.workprec(bits + GUARD_BITS + int(math.log2(1 + abs(largest)))):
-            return _eliminated(*_weights(graph, rates, smallest))
+            soft = _eliminated(*_weights(graph, rates, smallest))
+            return [soft[c] for c in wanted]
     # Sums of weights lose the bits by which the weights of one row differ.
     with ctx.workprec(bits + 2 * int(spread) + GUARD_BITS):
-        return _refined(graph, rates, smallest, bits)
+        return _refined(graph, rates, smallest, bits, list(wanted))
 
 
 def _eliminated(weights: Rows, classes: Rows) -> list[list[arb]]:
@@ -79,11 +94,13 @@ def _eliminated(weights: Rows, classes: Rows) -> list[list[arb]]:
     return [[soft[i][c] for i in range(n)] for c in range(n_classes)]
 
 
-def _refined(graph: Graph, rates: Sequence[Fraction], shift: float, bits: int) -> list[list[arb]]:
-    matrix, right = _system(*_weights(graph, rates, shift))
+def _refined(
+    graph: Graph, rates: Sequence[Fraction], shift: float, bits: int, wanted: list[int]
+) -> list[list[arb]]:
+    matrix, right = _system(*_weights(graph, rates, shift), wanted)
     solver = PointSolver(graph)
-    soft = arb_mat(solver.solve(rates, shift).tolist())
-    wanted = arb(2) ** -bits
+    soft = arb_mat(solver.solve(rates, shift)[:, wanted].tolist())
+    small_enough = arb(2) ** -bits
     for steps_left in range(bits // BITS_OF_A_STEP + SPARE_STEPS, -1, -1):
         residual = right - matrix * soft
         scale = _power_of_two(residual)
@@ -91,14 +108,14 @@ def _refined(graph: Graph, rates: Sequence[Fraction], shift: float, bits: int) -
         error = _doubles(scaled, lambda ball: float(abs(ball).upper())) + TINY
         solve_grounded(solver.weights, solver.sums, error)
         error *= INVERSE_SLACK
-        if steps_left == 0 or bool(arb(float(error.max())) / scale < wanted):
+        if steps_left == 0 or bool(arb(float(error.max())) / scale < small_enough):
             break
         step = _doubles(scaled, lambda ball: float(ball.mid()))
         solve_grounded(solver.weights, solver.sums, step)
         soft = _midpoints(soft + arb_mat(step.tolist()) * (1 / scale))
     radii = [[arb(0, arb(float(value)) / scale) for value in row] for row in error]
     solution = soft + arb_mat(radii)
-    return [[solution[i, c] for i in range(graph.n_nodes)] for c in range(graph.n_classes)]
+    return [[solution[i, c] for i in range(graph.n_nodes)] for c in range(len(wanted))]
 
 
 def _power_of_two(matrix: arb_mat) -> arb:
@@ -143,15 +160,13 @@ def _weights(graph: Graph, rates: Sequence[Fraction], shift: float) -> tuple[Row
     return weights, classes
 
 
-def _system(weights: Rows, classes: Rows) -> tuple[arb_mat, arb_mat]:
-    """Grounded Laplacian and right-hand sides."""
+def _system(weights: Rows, classes: Rows, wanted: list[int]) -> tuple[arb_mat, arb_mat]:
+    """Grounded Laplacian and the right-hand sides of the classes that are wanted."""
     n = len(weights)
-    diagonal = [sum(row, arb(0)) for row in classes]
-    matrix = [[arb(0)] * n for _ in range(n)]
+    upper = arb_mat(weights)
+    matrix = -(upper + upper.transpose())
+    sums = arb_mat(classes) * arb_mat(len(classes[0]), 1, [arb(1)] * len(classes[0]))
+    sums -= matrix * arb_mat(n, 1, [arb(1)] * n)
     for i in range(n):
-        for j in range(i + 1, n):
-            matrix[i][j] = matrix[j][i] = -weights[i][j]
-            diagonal[i] += weights[i][j]
-            diagonal[j] += weights[i][j]
-        matrix[i][i] = diagonal[i]
-    return arb_mat(matrix), arb_mat(classes)
+        matrix[i, i] = sums[i, 0]
+    return matrix, arb_mat([[row[c] for c in wanted] for row in classes])

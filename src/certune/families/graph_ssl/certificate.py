@@ -165,7 +165,8 @@ class Certifier:
     def plan(self, low: float, high: float, log_tolerance: float) -> Plan | None:
         """An interpolant on [low, high] that is proved to err by at most a tolerance.
 
-        The tolerance is given by its logarithm. None if no ellipse was found on which the soft labels are bounded.
+        The tolerance is given by its logarithm. None if no ellipse was found on which the soft
+        labels are bounded.
         """
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         local = _Local(self, centre)

@@ -62,16 +62,13 @@ def flag(name: str, value: Any) -> bool:
 
 def setting(params: Any, free: tuple[str, ...]) -> Mapping[str, Any]:
     """Values by name: all free parameters, perhaps others; a number stands for sigma alone."""
-    if not isinstance(params, Mapping):
-        if free != ("sigma",):
-            raise ParameterError(
-                f"got {params!r}; expected a mapping with the free parameters {free}"
-            )
-        params = {"sigma": params}
-    unknown = [name for name in params if name not in ("sigma", "weights")]
+    if not isinstance(params, Mapping) and free != ("sigma",):
+        raise ParameterError(f"got {params!r}; expected a mapping with the free parameters {free}")
+    values: Mapping[str, Any] = params if isinstance(params, Mapping) else {"sigma": params}
+    unknown = [name for name in values if name not in ("sigma", "weights")]
     if unknown:
         raise ParameterError(f"unknown parameter {unknown[0]!r}; expected 'sigma' and 'weights'")
     for name in free:
-        if name not in params:
+        if name not in values:
             raise ParameterError(f"parameter {name!r} is free and must be given")
-    return params
+    return values

@@ -109,9 +109,7 @@ def _drop_symmetric_ties(
     return dropped
 
 
-def right_by_class(
-    colours: IntArray, place: IntArray, truth: IntArray, n_classes: int
-) -> IntArray:
+def right_by_class(colours: IntArray, place: IntArray, truth: IntArray, n_classes: int) -> IntArray:
     """How many points are right (colours, classes) if the nodes of a colour have a class.
 
     Parameters
