@@ -203,3 +203,35 @@ def test_breakpoints_enclose_roots_found_in_balls():
     for t in [*dual.sample_points().tolist(), *np.geomspace(0.07, 5, 60).tolist()]:
         if dual.value_at(t) is not None:
             assert utility(t) == dual.value_at(t)
+
+
+@pytest.mark.parametrize(("seed", "n_neighbors"), [(0, None), (1, None), (2, 7)])
+def test_near_ties_agree_with_balls(seed, n_neighbors):
+    """Four points at the place of two labels: they agree but for what comes from far away.
+
+    All of [0.15, 0.4] is decided, and right at random bandwidths.
+    """
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(18, 2))
+    points[:6] = 4.0, 0.0
+    truth = rng.integers(0, 2, 18)
+    truth[:2] = 0, 1
+    instance = ct.LabelingInstance(points, labeled=[0, 1, 6, 7, 8], truth=truth)
+    family = ct.HarmonicLabeling(sigma=(0.15, 0.4), n_neighbors=n_neighbors)
+    dual = family.dual(instance)
+    assert len(dual.undecided) == 0
+    edges = edges_of(instance.distances[0], n_neighbors)
+    closest = 1.0
+    for sigma in rng.uniform(0.15, 0.4, 8).tolist():
+        exact = exact_soft(
+            instance.distances[0], instance.labeled.tolist(), instance.labels.tolist(), sigma,
+            edges, 4 * BITS,
+        )  # fmt: skip
+        right = 0
+        for ball, true in zip(exact, instance.truth[instance.unlabeled], strict=True):
+            lead = ball - arb(0.5)
+            assert lead > 0 or lead < 0 or lead.rad() < arb(2) ** -1000
+            right += bool(lead < 0) == (true == 0)
+            closest = min(closest, float(abs(lead).upper()))
+        assert dual.value_at(sigma) in (None, Fraction(right, len(exact)))
+    assert closest < 1e-20

@@ -260,7 +260,8 @@ def _shortened(series: Series, error: arb) -> tuple[Series, arb]:
 def _halves(series: Series, bits: int) -> tuple[Series, Series]:
     """The same series on the left and on the right half of their interval."""
     classes = list(series)
-    length = len(series[classes[0]])
+    length = _round_length(len(series[classes[0]]))
+    series = {c: series[c] + [arb(0)] * (length - len(series[c])) for c in classes}
     mirrored = [[-a if k % 2 else a for k, a in enumerate(series[c])] for c in classes]
     columns = [series[c] for c in classes] + mirrored
     table = left_half_matrix(length - 1, bits) * arb_mat(
@@ -272,6 +273,12 @@ def _halves(series: Series, bits: int) -> tuple[Series, Series]:
         c: [(-1) ** k * table[k, shift + i] for k in range(length)] for i, c in enumerate(classes)
     }
     return left, right
+
+
+def _round_length(length: int) -> int:
+    """The next length of the form 2**k or 3 * 2**k, so that few matrices are needed."""
+    power = 1 << (length - 1).bit_length()
+    return 3 * power // 4 if length <= 3 * power // 4 and power >= 4 else power
 
 
 def _merged(leaves: list[Leaf]) -> list[Leaf]:
