@@ -34,6 +34,9 @@ LEAST_BITS = 48
 FIRST_BITS = 128
 SPARE_BITS = 24
 LARGEST_DEGREE = 320
+# Degrees and precisions are multiples of these, so that few matrices are needed.
+DEGREE_STEP = 16
+PRECISION_STEP = 128
 DEEPEST_SPLIT = 6
 # Linear systems in balls for one sweep, times the square of their size.
 BUDGET = 1.5e6
@@ -172,7 +175,7 @@ class CloseTies:
         plan = self._interpolator.new_certifier().plan(low, high, -bits * math.log(2))
         if plan is None or plan.degree > min(LARGEST_DEGREE, self._solves_left):
             return None
-        degree = plan.degree
+        degree = _round_up(plan.degree, DEGREE_STEP)
         centre, half = (Fraction(high) + Fraction(low)) / 2, (Fraction(high) - Fraction(low)) / 2
         columns = sorted({(zone.node, c) for zone in zones.values() for c in zone.classes})
         values = []
@@ -181,7 +184,7 @@ class CloseTies:
             soft = ball_labels(self._graph, self._course.rates(centre + half * node), bits)
             values.append([soft[c][i] for i, c in columns])
         self._solves_left -= degree + 1
-        precision = bits + SPARE_BITS
+        precision = _round_up(bits + SPARE_BITS, PRECISION_STEP)
         with ctx.workprec(precision):
             table = coefficient_matrix(degree, precision) * arb_mat(values)
             series = {
@@ -273,6 +276,10 @@ def _halves(series: Series, bits: int) -> tuple[Series, Series]:
         c: [(-1) ** k * table[k, shift + i] for k in range(length)] for i, c in enumerate(classes)
     }
     return left, right
+
+
+def _round_up(number: int, step: int) -> int:
+    return -(-number // step) * step
 
 
 def _round_length(length: int) -> int:
