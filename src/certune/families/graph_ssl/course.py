@@ -14,9 +14,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from certune.space import Segment
 
 FloatArray = NDArray[np.float64]
 
@@ -113,6 +116,17 @@ class Course:
         """Rates at a coordinate, exactly."""
         a, b = z**self.first_power, z**self.second_power
         return [u * a + v * b for u, v in zip(self.first, self.second, strict=True)]
+
+
+def line_of(
+    segment: Segment, sigma: float, weights: tuple[float, ...]
+) -> tuple[tuple[float, float], list[tuple[float, float]]]:
+    """Start and slope of sigma and of every weight; those not on the segment are fixed."""
+    start: Any = segment.origin.get("sigma", sigma)
+    slope: Any = segment.direction.get("sigma", 0.0)
+    starts: Any = segment.origin.get("weights", weights)
+    slopes: Any = segment.direction.get("weights", (0.0,) * len(weights))
+    return (start, slope), list(zip(starts, slopes, strict=True))
 
 
 def make_course(

@@ -21,9 +21,15 @@ from numpy.typing import ArrayLike
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family, Params
-from certune.families.graph_ssl.course import make_course
+from certune.families.graph_ssl.course import line_of, make_course
 from certune.families.graph_ssl.graph import Graph, graph_of, weighted_sum
-from certune.families.graph_ssl.harmonic import check_size, soft_labels, winners
+from certune.families.graph_ssl.harmonic import (
+    check_size,
+    soft_labels,
+    tie_winner,
+    true_classes,
+    winners,
+)
 from certune.families.graph_ssl.instance import IntArray, LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator
 from certune.families.graph_ssl.labeling import Labeling
@@ -34,7 +40,7 @@ from certune.families.graph_ssl.parameters import (
     flag,
     setting,
 )
-from certune.families.graph_ssl.sweeping import leaves_of, right_by_class, utility
+from certune.families.graph_ssl.sweeping import accuracy_along
 from certune.families.graph_ssl.symmetry import Symmetry
 from certune.families.metrics import checked_weights
 from certune.pfaffian.bounds.applications import harmonic_labeling_structure
@@ -70,8 +76,9 @@ class HarmonicLabeling(Family):
     With two classes a point gets the second one, in sorted order, if its soft label is at least one
     half, as in the paper; with more classes the one with the largest soft label, and the lowest of
     several largest ones. Ties that hold for every bandwidth because the graph is symmetric are
-    recognised. Points that no label can reach along the edges of a neighbour graph have the same
-    soft label for each class, and get the class that wins ties.
+    recognised; other classes that agree to thousands of bits count as tied at a single setting, and
+    are an undecided interval of a dual. Points that no label can reach along the edges of a
+    neighbour graph have the same soft label for each class, and get the class that wins ties.
 
     Examples
     --------
@@ -327,7 +334,7 @@ class HarmonicLabeling(Family):
         rates, graph = self._rates(instance, params), self.graph(instance)
         names = np.array(instance.class_names)
         soft = np.full((instance.n_points, graph.n_classes), 1.0 / graph.n_classes)
-        columns = np.full(instance.n_points, _tie_winner(graph.n_classes))
+        columns = np.full(instance.n_points, tie_winner(range(graph.n_classes), graph.n_classes))
         soft[instance.labeled] = np.eye(graph.n_classes)[graph.class_of]
         columns[instance.labeled] = graph.class_of
         reached = np.zeros(instance.n_points, dtype=np.bool_)
@@ -345,7 +352,7 @@ class HarmonicLabeling(Family):
         """Share of the unlabelled points that get their true label, as an exact rational number."""
         self.check_instance(instance)
         rates, graph = self._rates(instance, params), self.graph(instance)
-        true, n_always_right = _truths(instance, graph)
+        true, n_always_right = true_classes(instance, graph)
         right = n_always_right
         if graph.n_nodes:
             classes = winners(graph, rates, Symmetry(graph, rates)).classes
@@ -378,8 +385,8 @@ class HarmonicLabeling(Family):
         for t in (segment.low, segment.high):
             self._values(instance, segment.at(t))
         graph = self.graph(instance)
-        true, n_always_right = _truths(instance, graph)
-        line = self._line(instance, segment)
+        fixed_sigma = self._sigma if not isinstance(self._sigma, tuple) else math.nan
+        line = line_of(segment, fixed_sigma, self._reference(instance))
         moves = line[0][1] != 0 or any(slope != 0 for _, slope in line[1])
         if graph.n_nodes == 0 or graph.n_classes == 1 or not moves:
             value = self.run_exact(instance, segment.at(segment.low))
@@ -389,40 +396,12 @@ class HarmonicLabeling(Family):
         course = make_course(*line, segment.low, segment.high)
         fixed = all(slope == 0 for _, slope in line[1])
         symmetry = Symmetry(graph, [Fraction(weight) for weight, _ in line[1]] if fixed else None)
-        leaves = leaves_of(Interpolator(graph, course), symmetry, self.certified)
 
         def winners_at(t: float) -> IntArray:
             rates = self._rates(instance, segment.at(t))
             return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates)).classes
 
-        n_unlabelled = len(instance.unlabeled)
-        right = right_by_class(symmetry.colours, graph.place, true, graph.n_classes)
-        counts = n_always_right, n_unlabelled
-        return utility(leaves, course, right[symmetry.colours], *counts, winners_at, segment.name)
-
-    def _line(
-        self, instance: LabelingInstance, segment: Segment
-    ) -> tuple[tuple[float, float], list[tuple[float, float]]]:
-        """Start and slope of sigma and of every weight."""
-        origin, direction = segment.origin, segment.direction
-        fixed = self._sigma if not isinstance(self._sigma, tuple) else math.nan
-        start: Any = origin.get("sigma", fixed)
-        slope: Any = direction.get("sigma", 0.0)
-        weights: Any = origin.get("weights", self._reference(instance))
-        slopes: Any = direction.get("weights", (0.0,) * instance.n_metrics)
-        return (start, slope), list(zip(weights, slopes, strict=True))
-
-
-def _tie_winner(n_classes: int) -> int:
-    return 1 if n_classes == 2 else 0
-
-
-def _truths(instance: LabelingInstance, graph: Graph) -> tuple[IntArray, int]:
-    """True column of every point in reach (-1: none), and how many of the others are right."""
-    assert instance.truth is not None
-    column_of = np.full(len(instance.class_names), -1)
-    column_of[graph.classes] = np.arange(graph.n_classes)
-    columns = column_of[instance.truth]
-    reached = np.isin(instance.unlabeled, graph.points)
-    unreached = columns[instance.unlabeled[~reached]]
-    return columns[graph.points], int(np.sum(unreached == _tie_winner(graph.n_classes)))
+        interpolator = Interpolator(graph, course)
+        return accuracy_along(
+            interpolator, symmetry, instance, winners_at, self.certified, segment.name
+        )

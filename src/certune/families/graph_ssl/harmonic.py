@@ -8,7 +8,7 @@ reported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from certune.families.graph_ssl.course import FloatArray
 from certune.families.graph_ssl.exponents import extremes, needed_range
 from certune.families.graph_ssl.graph import BoolArray, Graph
-from certune.families.graph_ssl.instance import IntArray
+from certune.families.graph_ssl.instance import IntArray, LabelingInstance
 from certune.families.graph_ssl.solver import PointSolver, absolute_shift, relative_shift
 from certune.families.graph_ssl.symmetry import Symmetry
 
@@ -79,9 +79,21 @@ def winners(graph: Graph, rates: Sequence[Fraction], symmetry: Symmetry) -> Deci
     return Decisions(result, undecided)
 
 
-def tie_winner(classes: list[int], n_classes: int) -> int:
+def tie_winner(classes: Iterable[int], n_classes: int) -> int:
     """The class that wins a tie: the second of two, as in the paper; the lowest of more."""
     return max(classes) if n_classes == 2 else min(classes)
+
+
+def true_classes(instance: LabelingInstance, graph: Graph) -> tuple[IntArray, int]:
+    """True column of every point in reach (-1: none), and how many of the others are right."""
+    assert instance.truth is not None
+    column_of = np.full(len(instance.class_names), -1)
+    column_of[graph.classes] = np.arange(graph.n_classes)
+    columns = column_of[instance.truth]
+    reached = np.isin(instance.unlabeled, graph.points)
+    unreached = columns[instance.unlabeled[~reached]]
+    winner = tie_winner(range(graph.n_classes), graph.n_classes)
+    return columns[graph.points], int(np.sum(unreached == winner))
 
 
 def _precisions(n: int) -> list[int]:

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from certune.dual import PiecewiseFunction, sum_of
 from certune.families.graph_ssl.close_ties import CloseTies
 from certune.families.graph_ssl.course import Course
-from certune.families.graph_ssl.instance import IntArray
+from certune.families.graph_ssl.harmonic import true_classes
+from certune.families.graph_ssl.instance import IntArray, LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator, Panel
 from certune.families.graph_ssl.polishing import Polisher
 from certune.families.graph_ssl.symmetry import Symmetry
@@ -107,6 +108,39 @@ def _drop_symmetric_ties(
         admitted[node, losers] = False
         dropped = dropped or bool(losers)
     return dropped
+
+
+def accuracy_along(
+    interpolator: Interpolator,
+    symmetry: Symmetry,
+    instance: LabelingInstance,
+    winners_at: Winners,
+    certified: bool,
+    name: str,
+) -> PiecewiseFunction:
+    """Share of unlabelled points that get their true class along the course.
+
+    Parameters
+    ----------
+    interpolator : Interpolator
+        The graph and the course.
+    symmetry : Symmetry
+        Ties and colours that hold along the course.
+    instance : LabelingInstance
+        Has the truth.
+    winners_at : callable
+        The plain algorithm at one t: the classes of all nodes.
+    certified : bool
+        Whether panels are proved.
+    name : str
+        Name of the parameter.
+    """
+    graph, colours = interpolator.graph, symmetry.colours
+    true, n_always_right = true_classes(instance, graph)
+    right = right_by_class(colours, graph.place, true, graph.n_classes)[colours]
+    leaves = leaves_of(interpolator, symmetry, certified)
+    counts = n_always_right, len(instance.unlabeled)
+    return utility(leaves, interpolator.course, right, *counts, winners_at, name)
 
 
 def right_by_class(colours: IntArray, place: IntArray, truth: IntArray, n_classes: int) -> IntArray:
