@@ -119,7 +119,7 @@ class Course:
 
 
 def line_of(
-    segment: Segment, sigma: float, weights: tuple[float, ...]
+    segment: Segment, sigma: Any, weights: tuple[float, ...]
 ) -> tuple[tuple[float, float], list[tuple[float, float]]]:
     """Start and slope of sigma and of every weight; those not on the segment are fixed."""
     start: Any = segment.origin.get("sigma", sigma)

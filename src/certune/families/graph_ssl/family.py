@@ -123,8 +123,7 @@ class HarmonicLabeling(Family):
         if isinstance(self._sigma, tuple):
             parameters.append(LogReal("sigma", *self._sigma))
         if self._tunes_weights:
-            assert n_metrics is not None
-            parameters.append(Simplex("weights", n_metrics))
+            parameters.append(Simplex("weights", n_metrics or 1))
         self._space = ParameterSpace(tuple(parameters)) if parameters else None
 
     @property
@@ -194,10 +193,8 @@ class HarmonicLabeling(Family):
         return {"median distance": {"sigma": sigma, **self._uniform_weights()}}
 
     def _uniform_weights(self) -> dict[str, Any]:
-        if not self._tunes_weights:
-            return {}
-        assert self.n_metrics is not None
-        return {"weights": (1.0 / self.n_metrics,) * self.n_metrics}
+        n = self.n_metrics or 1
+        return {"weights": (1.0 / n,) * n} if self._tunes_weights else {}
 
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
@@ -382,17 +379,14 @@ class HarmonicLabeling(Family):
             raise ParameterError(
                 f"along must be a Segment(start, stop) of parameters, got {along!r}"
             )
-        for t in (segment.low, segment.high):
-            self._values(instance, segment.at(t))
         graph = self.graph(instance)
-        fixed_sigma = self._sigma if not isinstance(self._sigma, tuple) else math.nan
-        line = line_of(segment, fixed_sigma, self._reference(instance))
+        for t in (segment.low, segment.high):
+            check_size(graph, self._rates(instance, segment.at(t)))
+        line = line_of(segment, self._sigma, self._reference(instance))
         moves = line[0][1] != 0 or any(slope != 0 for _, slope in line[1])
         if graph.n_nodes == 0 or graph.n_classes == 1 or not moves:
             value = self.run_exact(instance, segment.at(segment.low))
             return PiecewiseFunction.constant(segment.low, segment.high, value, segment.name)
-        for t in (segment.low, segment.high):
-            check_size(graph, self._rates(instance, segment.at(t)))
         course = make_course(*line, segment.low, segment.high)
         fixed = all(slope == 0 for _, slope in line[1])
         symmetry = Symmetry(graph, [Fraction(weight) for weight, _ in line[1]] if fixed else None)
@@ -401,7 +395,5 @@ class HarmonicLabeling(Family):
             rates = self._rates(instance, segment.at(t))
             return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates)).classes
 
-        interpolator = Interpolator(graph, course)
-        return accuracy_along(
-            interpolator, symmetry, instance, winners_at, self.certified, segment.name
-        )
+        options = winners_at, self.certified, segment.name
+        return accuracy_along(Interpolator(graph, course), symmetry, instance, *options)

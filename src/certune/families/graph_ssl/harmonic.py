@@ -37,7 +37,8 @@ class Decisions(NamedTuple):
 
 def check_size(graph: Graph, rates: Sequence[Fraction]) -> None:
     """Raise `ParameterError` if the exponents of edges that matter are too large to handle."""
-    needed_range(graph, [graph.combined(np.array([float(rate) for rate in rates]))])
+    if graph.n_nodes:
+        needed_range(graph, [graph.combined(np.array([float(rate) for rate in rates]))])
 
 
 def soft_labels(graph: Graph, rates: Sequence[Fraction]) -> tuple[FloatArray, float]:
