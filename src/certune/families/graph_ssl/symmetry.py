@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +54,17 @@ class Symmetry:
         """For every node whether two classes are tied by symmetry. O(r n^2 log n), r rounds."""
         pair = min(first, second), max(first, second)
         if pair not in self._tied:
-            self._tied[pair] = self._refine(*pair)
+            colours = self._refine(*pair)
+            self._tied[pair] = colours[0] == colours[1]
         return self._tied[pair]
 
-    def _refine(self, first: int, second: int) -> NDArray[np.bool_]:
+    @cached_property
+    def colours(self) -> NDArray[np.int64]:
+        """Colours of the nodes: equal ones have equal soft labels at every parameter."""
+        return self._refine(0, 0)[0]
+
+    def _refine(self, first: int, second: int) -> NDArray[np.int64]:
+        """Colours (2, n) of the nodes of the graph and of its copy with two classes exchanged."""
         graph = self._graph
         n, n_classes = graph.n_nodes, graph.n_classes
         if self._codes is None:
@@ -74,7 +82,7 @@ class Symmetry:
             new = np.unique(own, axis=0, return_inverse=True)[1].reshape(2, n)
             count = int(new.max()) + 1
             if count == n_colours:
-                return np.asarray(new[0] == new[1])
+                return np.asarray(new)
             colours, n_colours = new, count
 
 
