@@ -23,6 +23,14 @@ GROWTH, HARMLESS = 40.0, 500.0
 WEAK = 30.0
 # Relative error of a weight, and slack for sums of non-negative terms.
 WEIGHT_ERROR, SLACK = 1e-12, 1.0 + 1e-9
+# Reaches are enlarged so far that this share of them covers the rounding of an exponent.
+REACH_ROUNDING = 2.0**-20
+# Rounds in which the bound of the remainder is improved.
+ROUNDS = 24
+# Room for the rounding of a comparison; and how close soft labels are that may be tied.
+ROUNDING, CLOSE = 2.0**-48, 1e-9
+# Edges whose current would be lost in the rounding of Green functions are looked at one by one.
+TIGHT = 1e-9
 # Green functions are accurate relatively, and where products underflow up to this.
 UNDERFLOW = 1e-40
 
@@ -139,118 +147,168 @@ def reaches(between, to_labelled, among, to, means, moves, rounding):
     for i in range(n):
         for j in range(i + 1, n):
             if among[i, j] > -np.inf:
-                reach[i, j] = _reach(between, i, j, means, moves) + rounding
+                reach[i, j] = _reach(between, i, j, means, moves) + rounding / REACH_ROUNDING
                 if not _has_model(among[i, j], reach[i, j]):
                     return reach, reach_to, False
         for j in range(n_labelled):
             if to[i, j] > -np.inf:
-                reach_to[i, j] = _reach(to_labelled, i, j, means, moves) + rounding
+                reach_to[i, j] = _reach(to_labelled, i, j, means, moves)
+                reach_to[i, j] += rounding / REACH_ROUNDING
                 if not _has_model(to[i, j], reach_to[i, j]):
                     return reach, reach_to, False
     return reach, reach_to, True
 
 
 @njit(cache=True, nogil=True)
-def residuals(between, to_labelled, among, to, means, reach, reach_to, class_of, column, soft):
-    """What a change of every rate does to the balance of the nodes, and sums for its rounding.
+def _is_tight(weight, inverse, i, j, green_error):
+    """Is the rounding of Green functions not small against the current through an edge?"""
+    return weight * (inverse[i, i] + inverse[j, j]) * green_error > TIGHT
 
-    Returns r (n_metrics, n), its moduli for the whole box (n,), and the sums over all edges of
-    weight times squared change, and times squared difference of the soft label.
+
+@njit(cache=True, nogil=True)
+def residuals(
+    between, to_labelled, among, to, means, reach, reach_to, class_of, column, soft, inverse,
+    green_error,
+):  # fmt: skip
+    """What a change of every rate does to the balance of the nodes, and its moduli on the box.
+
+    Tight edges are left out.
     """
     n_metrics, n, n_labelled = to_labelled.shape
     changes = np.zeros((n_metrics, n))
     moduli = np.zeros(n)
-    energy, dirichlet = 0.0, 0.0
     for i in range(n):
         for j in range(i + 1, n):
             if among[i, j] > -FIXED:
                 weight = math.exp(among[i, j])
+                if _is_tight(weight, inverse, i, j, green_error):
+                    continue
                 difference = soft[i] - soft[j]
                 for k in range(n_metrics):
                     change = weight * (between[k, i, j] - means[k]) * difference
                     changes[k, i] += change
                     changes[k, j] -= change
-                size = weight * reach[i, j]
-                moduli[i] += size * abs(difference)
-                moduli[j] += size * abs(difference)
-                energy += size * reach[i, j]
-                dirichlet += weight * difference * difference
+                moduli[i] += weight * reach[i, j] * abs(difference)
+                moduli[j] += weight * reach[i, j] * abs(difference)
         for j in range(n_labelled):
             if to[i, j] > -FIXED:
                 weight = math.exp(to[i, j])
                 difference = soft[i] - (1.0 if class_of[j] == column else 0.0)
                 for k in range(n_metrics):
                     changes[k, i] += weight * (to_labelled[k, i, j] - means[k]) * difference
-                size = weight * reach_to[i, j]
-                moduli[i] += size * abs(difference)
-                energy += size * reach_to[i, j]
-                dirichlet += weight * difference * difference
-    return changes, moduli, energy, dirichlet
+                moduli[i] += weight * reach_to[i, j] * abs(difference)
+    return changes, moduli
 
 
 @njit(cache=True, nogil=True)
-def responses(inverse, changes, moves):
-    """Linear parts (vertices, n) of a soft label at the vertices of the box."""
+def responses(between, among, means, reach, soft, inverse, green_error, changes, moduli, moves):
+    """Linear parts (vertices, n) of a soft label at the vertices of the box, and their error."""
     n = inverse.shape[0]
-    slopes = np.zeros((changes.shape[0], n))
-    for k in range(changes.shape[0]):
-        slope = slopes[k]
-        for i in range(n):
-            change = changes[k, i]
-            row = inverse[i]
+    n_metrics = changes.shape[0]
+    slopes = np.zeros((n_metrics, n))
+    error = np.zeros(n)
+    for k in range(n_metrics):
+        _apply(inverse, changes[k], slopes[k])
+    _apply(inverse, moduli, error)
+    for u in range(n):
+        error[u] *= green_error
+    for i in range(n):
+        for j in range(i + 1, n):
+            if among[i, j] <= -FIXED:
+                continue
+            weight = math.exp(among[i, j])
+            if not _is_tight(weight, inverse, i, j, green_error):
+                continue
+            # The current through an edge is at most 1.
+            most = SLACK / weight
             for u in range(n):
-                slope[u] += change * row[u]
+                drop = min(max(inverse[i, u] - inverse[j, u], -most), most)
+                unsure = min(green_error * (inverse[i, u] + inverse[j, u]) + UNDERFLOW, 2.0 * most)
+                error[u] += weight * reach[i, j] * abs(soft[i] - soft[j]) * unsure
+                for k in range(n_metrics):
+                    change = weight * (between[k, i, j] - means[k]) * (soft[i] - soft[j])
+                    slopes[k, u] += change * drop
     linear = np.zeros((moves.shape[0], n))
     for v in range(moves.shape[0]):
-        for k in range(moves.shape[1]):
+        for k in range(n_metrics):
             for u in range(n):
                 linear[v, u] += moves[v, k] * slopes[k, u]
-    return linear
+    return linear, error
 
 
 @njit(cache=True, nogil=True)
-def _edge_terms(log_weight, reach, first, step, soft_error, rounding):
-    """Coefficients of an edge: s for |grad G|, q for the norm N, and t for |grad G|^2."""
-    weight = math.exp(log_weight)
+def _apply(matrix, vector, result):
+    """Add ``vector @ matrix`` to ``result``, row by row: the same bits on every machine."""
+    for i in range(matrix.shape[0]):
+        value = vector[i]
+        row = matrix[i]
+        for u in range(matrix.shape[1]):
+            result[u] += value * row[u]
+
+
+@njit(cache=True, nogil=True)
+def _change(log_weight, reach):
+    """Bound of the change of a weight on the box."""
     if reach < 0.5:
-        curve = weight * reach * reach / (2.0 - reach / 1.5)
-        change = weight * math.expm1(reach)
-        root = math.sqrt(weight)
-        bent = root * 0.5 * reach * reach * math.exp(0.5 * reach)
-        moved = root * 2.0 * math.sinh(0.5 * reach)
-    else:
-        curve = change = math.exp(log_weight + reach)
-        moved = math.exp(0.5 * (log_weight + reach))
-        bent = moved * 0.5 * reach * reach
-    s = curve * first + change * step + weight * (2.0 * soft_error * reach)
-    s += weight * (rounding + WEIGHT_ERROR * reach) * first
-    return s, bent * first + moved * step, moved * moved
+        return math.exp(log_weight) * math.expm1(reach)
+    return math.exp(log_weight + reach)
+
+
+@njit(cache=True, nogil=True)
+def _curve(log_weight, reach):
+    """Bound of the change of a weight on the box beyond the first order."""
+    if reach < 0.5:
+        return math.exp(log_weight) * reach * reach / (2.0 - reach / 1.5)
+    return math.exp(log_weight + reach)
+
+
+@njit(cache=True, nogil=True)
+def transfer(among, to, reach, reach_to, inverse, green_error, needed):
+    """M[i, u]: how much an error of one at node i can move node u, by changes of weights at i."""
+    n, n_labelled = to.shape
+    matrix = np.zeros((n, n))
+    for i in range(n):
+        row = matrix[i]
+        for j in range(i + 1, n):
+            if among[i, j] <= -FIXED:
+                continue
+            change = _change(among[i, j], reach[i, j])
+            first, second, column = inverse[i], inverse[j], matrix[j]
+            if among[i, j] + reach[i, j] < -needed - WEAK:
+                for u in range(n):
+                    part = change * max(first[u], second[u])
+                    row[u] += part
+                    column[u] += part
+                continue
+            most = math.exp(-among[i, j])
+            for u in range(n):
+                slope = abs(first[u] - second[u]) + green_error * (first[u] + second[u])
+                part = change * min(slope + UNDERFLOW, most)
+                row[u] += part
+                column[u] += part
+        own = 0.0
+        for j in range(n_labelled):
+            if to[i, j] > -FIXED:
+                own += _change(to[i, j], reach_to[i, j])
+        for u in range(n):
+            row[u] += own * inverse[i, u]
+    return SLACK * matrix
 
 
 @njit(cache=True, nogil=True)
 def remainders(
-    among, to, reach, reach_to, class_of, column, soft, linear, inverse, nodes, moduli, energy,
-    dirichlet, soft_error, green_error, rounding, needed,
+    among, to, reach, reach_to, class_of, column, soft, linear, linear_error, inverse, matrix,
+    soft_error, green_error, rounding, needed,
 ):  # fmt: skip
-    """How far a soft label can be from its linear model on the box, for some nodes."""
+    """How far a soft label can be from its linear model on the box, for every node."""
     n, n_labelled = to.shape
-    n_vertices, m = linear.shape[0], len(nodes)
-    green = np.empty((n, m))
+    n_vertices = linear.shape[0]
+    # Errors of the linear parts, for the differences that enter the next order.
+    noise = linear_error.copy()
     for i in range(n):
-        for u in range(m):
-            green[i, u] = inverse[i, nodes[u]]
-    # Error of the linear part at every node, for the differences that enter the next order.
-    noise = np.empty(n)
-    spread = 2.0 * soft_error * math.sqrt(energy) + 2.0 * rounding * math.sqrt(dirichlet)
-    for i in range(n):
-        total = 0.0
-        for j in range(n):
-            total += inverse[i, j] * moduli[j]
-        noise[i] = spread * math.sqrt(inverse[i, i]) + (green_error + WEIGHT_ERROR) * total
-    by_edges, squares = np.zeros(m), np.zeros(m)
-    own, own_squares = np.zeros(n), np.zeros(n)  # bounded by the Green functions themselves
-    all_of, all_squares = np.zeros(n), np.zeros(n)  # for the rounding of Green functions
-    norm = 0.0
+        for u in range(n):
+            noise[u] += (2.0 * soft_error + REACH_ROUNDING + WEIGHT_ERROR) * matrix[i, u]
+    errors, own = linear_error.copy(), np.zeros(n)
     for i in range(n):
         for j in range(i + 1, n):
             if among[i, j] <= -FIXED:
@@ -258,56 +316,100 @@ def remainders(
             step = 0.0
             for v in range(n_vertices):
                 step = max(step, abs(linear[v, i] - linear[v, j]))
-            s, q, t = _edge_terms(
-                among[i, j], reach[i, j], abs(soft[i] - soft[j]) + 2.0 * soft_error,
-                step + noise[i] + noise[j], soft_error, rounding,
-            )  # fmt: skip
-            norm += q * q
-            for node in (i, j):
-                all_of[node] += s
-                all_squares[node] += 2.0 * t
+            difference = abs(soft[i] - soft[j]) + 2.0 * soft_error
+            weight = math.exp(among[i, j])
+            charge = _curve(among[i, j], reach[i, j]) * difference
+            charge += _change(among[i, j], reach[i, j]) * (step + noise[i] + noise[j])
+            charge += weight * reach[i, j] * (2.0 * soft_error + WEIGHT_ERROR * difference)
+            charge += weight * rounding * difference
             if among[i, j] + reach[i, j] < -needed - WEAK:
-                for node in (i, j):
-                    own[node] += s
-                    own_squares[node] += 2.0 * t
+                own[i] += charge
+                own[j] += charge
                 continue
-            first, second = green[i], green[j]
-            for u in range(m):
-                slope = abs(first[u] - second[u])
-                by_edges[u] += s * slope
-                squares[u] += t * slope * slope
+            first, second = inverse[i], inverse[j]
+            most = math.exp(-among[i, j])
+            for u in range(n):
+                slope = abs(first[u] - second[u]) + green_error * (first[u] + second[u])
+                errors[u] += charge * min(slope + UNDERFLOW, most)
         for j in range(n_labelled):
             if to[i, j] <= -FIXED:
                 continue
             step = 0.0
             for v in range(n_vertices):
                 step = max(step, abs(linear[v, i]))
-            value = 1.0 if class_of[j] == column else 0.0
-            s, q, t = _edge_terms(
-                to[i, j], reach_to[i, j], abs(soft[i] - value) + 2.0 * soft_error,
-                step + noise[i], soft_error, rounding,
-            )  # fmt: skip
-            norm += q * q
-            own[i] += s
-            own_squares[i] += t
-            all_of[i] += s
-            all_squares[i] += t
-    norm = math.sqrt(norm)
-    result = np.empty(m)
+            difference = abs(soft[i] - (1.0 if class_of[j] == column else 0.0)) + soft_error
+            weight = math.exp(to[i, j])
+            charge = _curve(to[i, j], reach_to[i, j]) * difference
+            charge += _change(to[i, j], reach_to[i, j]) * (step + noise[i])
+            charge += weight * reach_to[i, j] * (soft_error + WEIGHT_ERROR * difference)
+            charge += weight * rounding * difference
+            own[i] += charge
+    _apply(inverse, own, errors)
+    for u in range(n):
+        errors[u] *= SLACK
+    return _fixed_point(matrix, errors, linear, soft_error)
+
+
+@njit(cache=True, nogil=True)
+def _fixed_point(matrix, errors, linear, soft_error):
+    """Improve the trivial bound of the error by ``error <= errors + error @ matrix``."""
+    n = len(errors)
+    bound = np.ones(n)
+    for v in range(linear.shape[0]):
+        for u in range(n):
+            bound[u] = max(bound[u], 1.0 + abs(linear[v, u]))
+    for _ in range(ROUNDS):
+        better = np.zeros(n)
+        _apply(matrix, bound, better)
+        gained = False
+        for u in range(n):
+            value = SLACK * better[u] + errors[u]
+            if value < bound[u]:
+                gained = gained or value < 0.99 * bound[u]
+                bound[u] = value
+        if not gained:
+            break
+    for u in range(n):
+        bound[u] += soft_error
+    return bound
+
+
+@njit(cache=True, nogil=True)
+def rule_out(values, errors, truth, possible):
+    """Rule out classes that lose to another one on the whole box.
+
+    ``values`` (vertices, nodes, classes) are linear functions by their values at the vertices, with
+    ``errors`` (nodes, classes).  Returns for every node how far ahead its true class can be of the
+    rival that is hardest to beat, at the vertices, and whether two possible classes are close.
+    """
+    n_vertices, m, n_classes = values.shape
+    room = np.full((m, n_vertices), np.inf)
+    close = np.zeros(m, np.bool_)
+    ahead = np.empty(n_vertices)
     for u in range(m):
-        charged, lost, sure, square, whole = 0.0, 0.0, 0.0, squares[u], 0.0
-        for i in range(n):
-            value = green[i, u]
-            charged += own[i] * value
-            lost += moduli[i] * value
-            sure += all_of[i] * (green_error * value + UNDERFLOW)
-            square += own_squares[i] * value * value
-            whole += all_squares[i] * value * value
-        distance = math.sqrt(square) + green_error * math.sqrt(whole)
-        result[u] = SLACK * (
-            by_edges[u] + charged + sure + norm * distance + green_error * lost + soft_error
-        )
-    return result
+        least = np.inf
+        for c in range(n_classes):
+            if not possible[u, c]:
+                continue
+            for d in range(n_classes):
+                if c == d:
+                    continue
+                margin = errors[u, c] + errors[u, d]
+                most, distance = -np.inf, 0.0
+                for v in range(n_vertices):
+                    lead = values[v, u, c] - values[v, u, d]
+                    # A few roundings of numbers of this size are charged here.
+                    ahead[v] = lead + (margin + ROUNDING * (abs(lead) + 1.0))
+                    most = max(most, ahead[v])
+                    distance = max(distance, abs(lead))
+                if most < 0.0:
+                    possible[u, c] = False
+                elif distance <= CLOSE:
+                    close[u] = True
+                if truth[u] == c and most < least:
+                    least = most
+                    room[u] = ahead
+    return room, close
 
 
 @njit(cache=True, nogil=True)

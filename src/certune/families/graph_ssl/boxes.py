@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certune.box import Box
 from certune.families.base import BoxBound
@@ -35,12 +34,9 @@ from certune.kernels.harmonic_boxes import (
     remainders,
     residuals,
     responses,
+    rule_out,
+    transfer,
 )
-
-Rates: TypeAlias = tuple[Fraction, ...]
-
-# Soft labels that differ by less at the centre of a box may be tied by symmetry.
-SUSPICIOUS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -104,12 +100,9 @@ class BoxProblem:
         room = np.zeros((0, 1))
         open_nodes = self._open(possible)
         if open_nodes.size:
-            vertices, centre = self._vertices(box)
-            moves = _moves(vertices, centre)
-            models, importance = self._models(box, centre, moves, open_nodes)
+            models, importance = self._models(box, open_nodes)
             if models is not None:
-                room = self._settle(possible, open_nodes, models, symmetry)
-                open_nodes = self._open(possible)
+                open_nodes, room = self._settle(possible, open_nodes, models, symmetry)
         return self._counted(possible, open_nodes, room, symmetry, importance)
 
     def _open(self, possible: BoolArray) -> IntArray:
@@ -119,25 +112,15 @@ class BoxProblem:
         can_be_right[known] = possible[known, self.truth[known]]
         return np.flatnonzero(can_be_right & (possible.sum(axis=1) > 1))
 
-    def _sigmas(self, box: Box) -> list[Fraction]:
+    def _sigmas(self, box: Box) -> list[float]:
         if "sigma" not in box.names:
-            return [Fraction(self.fixed["sigma"])]
-        return [Fraction(vertex[0]) for vertex in box.vertices("sigma")]
+            return [self.fixed["sigma"]]
+        return [vertex[0] for vertex in box.vertices("sigma")]
 
     def _weights(self, box: Box) -> tuple[tuple[float, ...], ...]:
         if "weights" not in box.names:
             return (self.fixed["weights"],)
         return box.vertices("weights")
-
-    def _vertices(self, box: Box) -> tuple[list[Rates], FloatArray]:
-        """Rates at the vertices of the box, exactly, and a point in the middle of them."""
-        vertices = [
-            tuple(Fraction(weight) / sigma**2 for weight in weights)
-            for sigma in self._sigmas(box)
-            for weights in self._weights(box)
-        ]
-        centre = np.array([[float(rate) for rate in vertex] for vertex in vertices]).mean(axis=0)
-        return vertices, centre
 
     def _symmetry(self, box: Box) -> Symmetry:
         """Ties that hold on the whole stratum of a box."""
@@ -155,11 +138,15 @@ class BoxProblem:
         return self._symmetries[key]
 
     def _models(
-        self, box: Box, centre: FloatArray, moves: FloatArray, nodes: IntArray
+        self, box: Box, nodes: IntArray
     ) -> tuple[_Models | None, tuple[float, ...]]:
         """Models of the soft labels of some nodes, and how much halving every edge promises."""
         graph, solver = self.graph, self._solver
         n = graph.n_nodes
+        weights = np.array(self._weights(box))
+        vertices = np.concatenate([weights / (sigma * sigma) for sigma in self._sigmas(box)])
+        centre = vertices.mean(axis=0)
+        moves = vertices - centre
         smallest, largest = needed_range(graph, [graph.combined(centre)])
         if largest - smallest > STRONG:
             return None, tuple(1.0 for _ in box.edges)
@@ -177,70 +164,45 @@ class BoxProblem:
         means, spread = moments(*edges, inverse)
         importance = self._importance(box, spread)
         farthest = max(float(graph.between.max(initial=0.0)), float(graph.to_labelled.max()))
-        rounding = 16 * UNIT * (len(centre) + 2) * float(np.abs(moves).max(axis=0).sum()) * farthest
+        rounding = 16 * UNIT * (len(centre) + 2) * float(vertices.max(axis=0).sum()) * farthest
         reach, reach_to, good = reaches(*edges, means, moves, rounding)
         if not good:
             return None, importance
         green_error = UNIT * (16 * n * n + 66 * n + 2 * len(centre) + 80)
+        needed = largest - smallest
+        spans = among, to, reach, reach_to
+        matrix = transfer(*spans, inverse, green_error, needed)
         columns = [1] if graph.n_classes == 2 else list(range(graph.n_classes))
         values, errors = [], []
         for column in columns:
             own = np.ascontiguousarray(soft[:, column])
             parts = graph.class_of, column, own
-            changes, *sums = residuals(*edges, means, reach, reach_to, *parts)
-            linear = responses(inverse, changes, moves)
-            error = remainders(
-                among,
-                to,
-                reach,
-                reach_to,
-                *parts,
-                linear,
-                inverse,
-                nodes,
-                *sums,
-                solver.error,
-                green_error,
-                rounding,
-                largest - smallest,
-            )
+            green = inverse, green_error
+            sums = residuals(*edges, means, reach, reach_to, *parts, *green)
+            linear, lost = responses(edges[0], among, means, reach, own, *green, *sums, moves)
+            rest = linear, lost, inverse, matrix, solver.error, green_error, rounding, needed
+            errors.append(remainders(*spans, *parts, *rest)[nodes])
             values.append(own[nodes] + linear[:, nodes])
-            errors.append(error)
         if len(columns) == 1:
             values.insert(0, 1.0 - values[0])
             errors.insert(0, errors[0])
-        table = np.stack(values, axis=2)
-        # Rounding of what follows: a few sums of numbers of this size.
-        room = 16 * UNIT * (1.0 + np.abs(table).max(axis=0))
-        return _Models(table, np.stack(errors, axis=1) + room), importance
+        return _Models(np.stack(values, axis=2), np.stack(errors, axis=1)), importance
 
     def _settle(
         self, possible: BoolArray, nodes: IntArray, models: _Models, symmetry: Symmetry
-    ) -> FloatArray:
-        """Rule out classes; returns for every node by how much it may be right at the vertices."""
-        n_vertices, m, n_classes = models.values.shape
-        room = np.full((m, n_vertices), np.inf)
+    ) -> tuple[IntArray, FloatArray]:
+        """Rule out classes; returns what stays open, and how far it can be ahead if right."""
         allowed = possible[nodes]
-        for c in range(n_classes):
-            for d in range(n_classes):
-                if c == d:
-                    continue
-                lead = models.values[:, :, c] - models.values[:, :, d]
-                ahead = lead + (models.errors[:, c] + models.errors[:, d])
-                most = ahead.max(axis=0)
-                allowed[:, c] &= most >= 0.0
-                better = (self.truth[nodes] == c) & (most < room.max(axis=1))
-                room[better] = ahead.T[better]
-        middle = models.values.mean(axis=0)
-        lead = middle.max(axis=1, keepdims=True) - middle
-        close = (lead <= SUSPICIOUS) & allowed
-        for place in np.flatnonzero(close.sum(axis=1) > 1).tolist():
+        room, close = rule_out(models.values, models.errors, self.truth[nodes], allowed)
+        for place in np.flatnonzero(close).tolist():
             classes = np.flatnonzero(allowed[place]).tolist()
             kept = symmetry.without_ties(int(nodes[place]), classes)
-            allowed[place] = np.isin(np.arange(n_classes), kept)
+            allowed[place] = False
+            allowed[place, kept] = True
         possible[nodes] = allowed
-        still = np.isin(nodes, self._open(possible))
-        return room[still]
+        can_be_right = allowed[np.arange(len(nodes)), self.truth[nodes]]
+        still = can_be_right & (allowed.sum(axis=1) > 1)
+        return nodes[still], room[still]
 
     def _counted(
         self,
@@ -285,7 +247,7 @@ class BoxProblem:
     def _importance(self, box: Box, spread: FloatArray) -> tuple[float, ...]:
         """How far the exponents of a spanning forest move along every edge of the box."""
         weights = np.array(self._weights(box))
-        rates = [float(1 / sigma**2) for sigma in self._sigmas(box)]
+        rates = [1.0 / (sigma * sigma) for sigma in self._sigmas(box)]
         result = []
         for edge in box.edges:
             if box.names[edge.parameter] == "sigma":
@@ -294,10 +256,3 @@ class BoxProblem:
                 move = sum(rates) / len(rates) * (weights[edge.first] - weights[edge.second])
             result.append(float(np.sqrt(max(move @ spread @ move, 0.0))))
         return tuple(result)
-
-
-def _moves(vertices: list[Rates], centre: FloatArray) -> FloatArray:
-    """Differences of the vertices from the centre, each rounded once."""
-    middle = [Fraction(rate) for rate in centre.tolist()]
-    rows = [[float(a - b) for a, b in zip(vertex, middle, strict=True)] for vertex in vertices]
-    return np.array(rows)
