@@ -109,7 +109,7 @@ class BranchAndBound:
         self._queue: list[tuple[Fraction, int, Node]] = []
         self._n_bounds = 0
         self._highest = Fraction(family.utility_range[1])
-        self.strata = Box.strata(family.space)
+        self.strata = family.strata()
         self.n_nodes = 0
         self.cover = Cover()
         self.stuck: list[Node] = []
