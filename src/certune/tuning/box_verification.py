@@ -130,7 +130,7 @@ def _check_leaf(box: Box, upper: Fraction, family: Family, instances: list[Any])
         return 0
     total = sum((family.run_exact(item, box.centre) for item in instances), Fraction(0))
     demand(
-        total <= upper * len(instances),
+        total <= (upper + Fraction(family.tolerance)) * len(instances),
         f"The certificate bounds the mean utility on {box!r} by {upper}, but runs at its centre "
         f"give {total / len(instances)}.",
     )

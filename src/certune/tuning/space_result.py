@@ -119,9 +119,10 @@ class SpaceTuningResult(TuningResult):
         return []
 
     def _is_optimal(self, box: Box) -> bool:
+        slack = Fraction(self.family.tolerance)
         for instance, utility in zip(self.instances, self.evaluation.utilities, strict=True):
             bound = self.family.bound_on_box(instance, box)
-            if not bound.lower == bound.upper == utility:
+            if not utility - slack <= bound.lower <= bound.upper <= utility + slack:
                 return False
         return True
 
