@@ -270,8 +270,8 @@ def build_models(
     """Records of all pairs of clusters.
 
     ``alpha`` and ``half`` are centre and half width of the exponent (WEIGHTED) or of the factor of
-    all exponents (PRODUCT); in Box-Cox form, ``half`` is the reach of either.  ``error`` is the relative rounding error
-    that records must cover.
+    all exponents (PRODUCT); in Box-Cox form, ``half`` is the reach of either.  ``error`` is the
+    relative rounding error that records must cover.
 
     Returns the records, the extreme pairs of points, the numbers of interval and simplex lanes,
     the mean share of every lane, and whether every pair has a model.

@@ -27,8 +27,6 @@ WEIGHT_ERROR, SLACK = 1e-12, 1.0 + 1e-9
 REACH_ROUNDING = 2.0**-20
 # Rounds in which the bound of the remainder is improved.
 ROUNDS = 24
-# Room for the rounding of a comparison; and how close soft labels are that may be tied.
-ROUNDING, CLOSE = 2.0**-48, 1e-9
 # Edges whose current would be lost in the rounding of Green functions are looked at one by one.
 TIGHT = 1e-9
 # Green functions are accurate relatively, and where products underflow up to this.
@@ -59,7 +57,7 @@ def green_functions(weights, sums):
 
 @njit(cache=True, nogil=True)
 def log_weights(between, to_labelled, is_edge, is_edge_to_labelled, rates, shift):
-    """Logarithms of the weights, shifted; -inf without an edge. Above the diagonal, and to labels."""
+    """Shifted logarithms of weights above the diagonal and to labels; -inf without an edge."""
     n, n_labelled = to_labelled.shape[1:]
     among = np.full((n, n), -np.inf)
     to = np.full((n, n_labelled), -np.inf)
@@ -375,81 +373,46 @@ def _fixed_point(matrix, errors, linear, soft_error):
 
 
 @njit(cache=True, nogil=True)
-def rule_out(values, errors, truth, possible):
-    """Rule out classes that lose to another one on the whole box.
+def soft_models(
+    between, to_labelled, is_edge, is_edge_to_labelled, class_of, soft, weights, sums, rates, moves,
+    shift, needed, soft_error, green_error, rounding,
+):  # fmt: skip
+    """Linear models of all soft labels on a box around ``rates``.
 
-    ``values`` (vertices, nodes, classes) are linear functions by their values at the vertices, with
-    ``errors`` (nodes, classes).  Returns for every node how far ahead its true class can be of the
-    rival that is hardest to beat, at the vertices, and whether two possible classes are close.
+    ``weights`` and ``sums`` are what `gth.eliminate` has left at the centre, ``soft`` the soft
+    labels there, and ``moves`` (vertices, n_metrics) lead from it to the vertices of the box.
+
+    Returns values at the vertices (vertices, n, classes), their errors (n, classes), covariances
+    of the distances, and whether there are models.
     """
-    n_vertices, m, n_classes = values.shape
-    room = np.full((m, n_vertices), np.inf)
-    close = np.zeros(m, np.bool_)
-    ahead = np.empty(n_vertices)
-    for u in range(m):
-        least = np.inf
-        for c in range(n_classes):
-            if not possible[u, c]:
-                continue
-            for d in range(n_classes):
-                if c == d:
-                    continue
-                margin = errors[u, c] + errors[u, d]
-                most, distance = -np.inf, 0.0
-                for v in range(n_vertices):
-                    lead = values[v, u, c] - values[v, u, d]
-                    # A few roundings of numbers of this size are charged here.
-                    ahead[v] = lead + (margin + ROUNDING * (abs(lead) + 1.0))
-                    most = max(most, ahead[v])
-                    distance = max(distance, abs(lead))
-                if most < 0.0:
-                    possible[u, c] = False
-                elif distance <= CLOSE:
-                    close[u] = True
-                if truth[u] == c and most < least:
-                    least = most
-                    room[u] = ahead
-    return room, close
-
-
-@njit(cache=True, nogil=True)
-def conflicts(room):
-    """A maximal set of disjoint pairs of rows that are nowhere on the box both >= 0.
-
-    ``room`` (rows, vertices) are linear functions by their values at the vertices.  Two of them
-    exclude each other if a mixture of both is negative at every vertex.  Returns the number.
-    """
-    m, n_vertices = room.shape
-    taken = np.zeros(m, np.bool_)
-    count = 0
-    for a in range(m):
-        for b in range(a + 1, m):
-            if taken[a]:
-                break
-            if not taken[b] and _exclude(room[a], room[b], n_vertices):
-                taken[a] = taken[b] = True
-                count += 1
-    return count
-
-
-@njit(cache=True, nogil=True)
-def _exclude(first, second, n_vertices):
-    """Is some mixture of two rows negative everywhere? The best one balances two vertices."""
-    for v in range(n_vertices):
-        for w in range(v):
-            slope_v = second[v] - first[v]
-            slope_w = second[w] - first[w]
-            if slope_v == slope_w:
-                continue
-            share = (first[v] - first[w]) / (slope_w - slope_v)
-            if not 0.0 < share < 1.0:
-                continue
-            negative = True
-            for x in range(n_vertices):
-                mixed = (1.0 - share) * first[x] + share * second[x]
-                if mixed > -1e-12 * (abs(first[x]) + abs(second[x])):
-                    negative = False
-                    break
-            if negative:
-                return True
-    return False
+    n, n_classes = soft.shape
+    inverse = green_functions(weights, sums)
+    among, to = log_weights(between, to_labelled, is_edge, is_edge_to_labelled, rates, shift)
+    means, spread = moments(between, to_labelled, among, to, inverse)
+    values = np.empty((moves.shape[0], n, n_classes))
+    errors = np.empty((n, n_classes))
+    reach, reach_to, good = reaches(between, to_labelled, among, to, means, moves, rounding)
+    if not good:
+        return values, errors, spread, False
+    matrix = transfer(among, to, reach, reach_to, inverse, green_error, needed)
+    # The soft labels of two classes sum to 1.
+    for column in range(1 if n_classes == 2 else 0, n_classes):
+        own = soft[:, column].copy()
+        changes, moduli = residuals(
+            between, to_labelled, among, to, means, reach, reach_to, class_of, column, own, inverse,
+            green_error,
+        )  # fmt: skip
+        linear, lost = responses(
+            between, among, means, reach, own, inverse, green_error, changes, moduli, moves
+        )
+        errors[:, column] = remainders(
+            among, to, reach, reach_to, class_of, column, own, linear, lost, inverse, matrix,
+            soft_error, green_error, rounding, needed,
+        )  # fmt: skip
+        for v in range(moves.shape[0]):
+            for u in range(n):
+                values[v, u, column] = own[u] + linear[v, u]
+    if n_classes == 2:
+        values[:, :, 0] = 1.0 - values[:, :, 1]
+        errors[:, 0] = errors[:, 1]
+    return values, errors, spread, True

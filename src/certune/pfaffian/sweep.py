@@ -121,12 +121,14 @@ class GuidedOracle(Oracle):
         self.orders: list[list[int]] = []
 
     def suggested_order(self, length: int) -> list[int] | None:
+        """Return the order of the same sort in the earlier run."""
         position = len(self.orders)
         if position < len(self._hints) and len(self._hints[position]) == length:
             return self._hints[position]
         return None
 
     def note_order(self, order: list[int]) -> None:
+        """Keep the order for later runs."""
         self.orders.append(order)
 
 

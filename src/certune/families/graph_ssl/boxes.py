@@ -24,19 +24,8 @@ from certune.families.graph_ssl.graph import BoolArray, Graph
 from certune.families.graph_ssl.instance import IntArray
 from certune.families.graph_ssl.solver import UNIT, PointSolver
 from certune.families.graph_ssl.symmetry import Symmetry
-from certune.kernels.harmonic_boxes import (
-    STRONG,
-    conflicts,
-    green_functions,
-    log_weights,
-    moments,
-    reaches,
-    remainders,
-    residuals,
-    responses,
-    rule_out,
-    transfer,
-)
+from certune.kernels.harmonic_boxes import STRONG, soft_models
+from certune.kernels.label_outcomes import conflicts, rule_out
 
 
 @dataclass(frozen=True)
@@ -45,17 +34,6 @@ class Reuse:
 
     problem: BoxProblem
     possible: BoolArray
-
-
-@dataclass(frozen=True)
-class _Models:
-    """Soft labels on a box: values at the vertices, and how far off they can be.
-
-    ``values`` (vertices, nodes, classes) and ``errors`` (nodes, classes), for some nodes only.
-    """
-
-    values: FloatArray
-    errors: FloatArray
 
 
 @dataclass(eq=False)
@@ -139,61 +117,49 @@ class BoxProblem:
 
     def _models(
         self, box: Box, nodes: IntArray
-    ) -> tuple[_Models | None, tuple[float, ...]]:
-        """Models of the soft labels of some nodes, and how much halving every edge promises."""
+    ) -> tuple[tuple[FloatArray, FloatArray] | None, tuple[float, ...]]:
+        """Values at the vertices and errors for some nodes, and what halving edges promises."""
         graph, solver = self.graph, self._solver
         n = graph.n_nodes
         weights = np.array(self._weights(box))
         vertices = np.concatenate([weights / (sigma * sigma) for sigma in self._sigmas(box)])
         centre = vertices.mean(axis=0)
-        moves = vertices - centre
         smallest, largest = needed_range(graph, [graph.combined(centre)])
         if largest - smallest > STRONG:
-            return None, tuple(1.0 for _ in box.edges)
+            return None, (1.0,) * len(box.edges)
         soft = solver.solve([Fraction(rate) for rate in centre.tolist()], smallest, largest)
-        inverse = green_functions(solver.weights, solver.sums)
-        among, to = log_weights(
+        farthest = max(float(graph.between.max(initial=0.0)), float(graph.to_labelled.max()))
+        rounding = 16 * UNIT * (len(centre) + 2) * float(vertices.max(axis=0).sum()) * farthest
+        values, errors, spread, good = soft_models(
             graph.between,
             graph.to_labelled,
             graph.is_edge,
             graph.is_edge_to_labelled,
+            graph.class_of,
+            soft,
+            solver.weights,
+            solver.sums,
             centre,
+            vertices - centre,
             smallest,
+            largest - smallest,
+            solver.error,
+            UNIT * (16 * n * n + 66 * n + 2 * len(centre) + 80),
+            rounding,
         )
-        edges = graph.between, graph.to_labelled, among, to
-        means, spread = moments(*edges, inverse)
         importance = self._importance(box, spread)
-        farthest = max(float(graph.between.max(initial=0.0)), float(graph.to_labelled.max()))
-        rounding = 16 * UNIT * (len(centre) + 2) * float(vertices.max(axis=0).sum()) * farthest
-        reach, reach_to, good = reaches(*edges, means, moves, rounding)
-        if not good:
-            return None, importance
-        green_error = UNIT * (16 * n * n + 66 * n + 2 * len(centre) + 80)
-        needed = largest - smallest
-        spans = among, to, reach, reach_to
-        matrix = transfer(*spans, inverse, green_error, needed)
-        columns = [1] if graph.n_classes == 2 else list(range(graph.n_classes))
-        values, errors = [], []
-        for column in columns:
-            own = np.ascontiguousarray(soft[:, column])
-            parts = graph.class_of, column, own
-            green = inverse, green_error
-            sums = residuals(*edges, means, reach, reach_to, *parts, *green)
-            linear, lost = responses(edges[0], among, means, reach, own, *green, *sums, moves)
-            rest = linear, lost, inverse, matrix, solver.error, green_error, rounding, needed
-            errors.append(remainders(*spans, *parts, *rest)[nodes])
-            values.append(own[nodes] + linear[:, nodes])
-        if len(columns) == 1:
-            values.insert(0, 1.0 - values[0])
-            errors.insert(0, errors[0])
-        return _Models(np.stack(values, axis=2), np.stack(errors, axis=1)), importance
+        return ((values[:, nodes], errors[nodes]) if good else None), importance
 
     def _settle(
-        self, possible: BoolArray, nodes: IntArray, models: _Models, symmetry: Symmetry
+        self,
+        possible: BoolArray,
+        nodes: IntArray,
+        models: tuple[FloatArray, FloatArray],
+        symmetry: Symmetry,
     ) -> tuple[IntArray, FloatArray]:
         """Rule out classes; returns what stays open, and how far it can be ahead if right."""
         allowed = possible[nodes]
-        room, close = rule_out(models.values, models.errors, self.truth[nodes], allowed)
+        room, close = rule_out(*models, self.truth[nodes], allowed)
         for place in np.flatnonzero(close).tolist():
             classes = np.flatnonzero(allowed[place]).tolist()
             kept = symmetry.without_ties(int(nodes[place]), classes)

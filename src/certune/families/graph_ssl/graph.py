@@ -64,9 +64,7 @@ class Graph:
 
     def with_metrics(self, metrics: IntArray) -> Graph:
         """The same edges with the distances of some metrics only."""
-        return replace(
-            self, between=self.between[metrics], to_labelled=self.to_labelled[metrics]
-        )
+        return replace(self, between=self.between[metrics], to_labelled=self.to_labelled[metrics])
 
 
 def weighted_sum(factors: FloatArray, matrices: FloatArray) -> FloatArray:

@@ -61,7 +61,7 @@ class Symmetry:
     @cached_property
     def colours(self) -> NDArray[np.int64]:
         """Colours of the nodes: equal ones have equal soft labels at every parameter."""
-        return self._refine(0, 0)[0]
+        return np.asarray(self._refine(0, 0)[0])
 
     def _refine(self, first: int, second: int) -> NDArray[np.int64]:
         """Colours (2, n) of the nodes of the graph and of its copy with two classes exchanged."""

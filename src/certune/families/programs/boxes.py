@@ -148,9 +148,10 @@ def _steps(box: Box, number: int) -> dict[str, float]:
     """How far every coordinate moves along an edge."""
     edge = box.edges[number]
     item, part = box.space.parameters[edge.parameter], box.parts[edge.parameter]
-    pairs = enumerate(zip(part[edge.first], part[edge.second], strict=True))
+    first, second = part[edge.first], part[edge.second]
     if not isinstance(item, Simplex):
-        return {item.name: abs(b - a) for _, (a, b) in pairs}
+        return {item.name: abs(second[0] - first[0])}
+    pairs = enumerate(zip(first, second, strict=True))
     return {f"{item.name}[{i}]": abs(b - a) for i, (a, b) in pairs}
 
 
