@@ -13,6 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
+from certune.kernels.gth import green_functions
+
 # Edges below exp(-FIXED) of the largest weight count as constant on a box.
 FIXED = 650.0
 # Exponents of edges above exp(-STRONG) may change by LARGEST_REACH at most; no edge may grow beyond
@@ -31,28 +33,6 @@ ROUNDS = 24
 TIGHT = 1e-9
 # Green functions are accurate relatively, and where products underflow up to this.
 UNDERFLOW = 1e-40
-
-
-@njit(cache=True, nogil=True)
-def green_functions(weights, sums):
-    """Inverse of the grounded Laplacian after `gth.eliminate`, without subtraction."""
-    n = len(sums)
-    inverse = np.zeros((n, n))
-    for k in range(n - 1, -1, -1):
-        row = inverse[k]
-        for i in range(k + 1, n):
-            share = weights[k, i] / sums[k]
-            if share > 0.0:
-                other = inverse[i]
-                for j in range(k + 1, n):
-                    row[j] += share * other[j]
-        own = 1.0 / sums[k]
-        for i in range(k + 1, n):
-            own += weights[k, i] / sums[k] * row[i]
-        row[k] = own
-        for j in range(k + 1, n):
-            inverse[j, k] = row[j]
-    return inverse
 
 
 @njit(cache=True, nogil=True)

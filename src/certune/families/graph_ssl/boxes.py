@@ -57,13 +57,9 @@ class BoxProblem:
     n_always_right: int
     n_unlabelled: int
     fixed: Mapping[str, Any]
-    _solver: PointSolver = field(init=False)
     _symmetries: dict[tuple[tuple[float, ...], ...], Symmetry] = field(
         init=False, default_factory=dict
     )
-
-    def __post_init__(self) -> None:
-        self._solver = PointSolver(self.graph)
 
     @property
     def start(self) -> Reuse:
@@ -119,7 +115,8 @@ class BoxProblem:
         self, box: Box, nodes: IntArray
     ) -> tuple[tuple[FloatArray, FloatArray] | None, tuple[float, ...]]:
         """Values at the vertices and errors for some nodes, and what halving edges promises."""
-        graph, solver = self.graph, self._solver
+        # Threads look at boxes of one problem at the same time: each has work arrays of its own.
+        graph, solver = self.graph, PointSolver(self.graph)
         n = graph.n_nodes
         weights = np.array(self._weights(box))
         vertices = np.concatenate([weights / (sigma * sigma) for sigma in self._sigmas(box)])
