@@ -13,128 +13,26 @@ import math
 import numpy as np
 from numba import njit
 
+from certune.kernels.edge_reaches import (
+    FIXED,
+    REACH_ROUNDING,
+    extent,
+    log_weights,
+    moments,
+    reaches,
+)
 from certune.kernels.gth import green_functions
 
-# Edges below exp(-FIXED) of the largest weight count as constant on a box.
-FIXED = 650.0
-# Exponents of edges above exp(-STRONG) may change by LARGEST_REACH at most; no edge may grow beyond
-# exp(GROWTH) times the largest weight at the centre, and no constant one beyond exp(-HARMLESS).
-STRONG, LARGEST_REACH = 300.0, 60.0
-GROWTH, HARMLESS = 40.0, 500.0
 # Edges this much below all that are needed, in logarithms, are bounded node by node.
 WEAK = 30.0
 # Relative error of a weight, and slack for sums of non-negative terms.
 WEIGHT_ERROR, SLACK = 1e-12, 1.0 + 1e-9
-# Reaches are enlarged so far that this share of them covers the rounding of an exponent.
-REACH_ROUNDING = 2.0**-20
 # Rounds in which the bound of the remainder is improved.
 ROUNDS = 24
 # Edges whose current would be lost in the rounding of Green functions are looked at one by one.
 TIGHT = 1e-9
 # Green functions are accurate relatively, and where products underflow up to this.
 UNDERFLOW = 1e-40
-
-
-@njit(cache=True, nogil=True)
-def log_weights(between, to_labelled, is_edge, is_edge_to_labelled, rates, shift):
-    """Shifted logarithms of weights above the diagonal and to labels; -inf without an edge."""
-    n, n_labelled = to_labelled.shape[1:]
-    among = np.full((n, n), -np.inf)
-    to = np.full((n, n_labelled), -np.inf)
-    for i in range(n):
-        for j in range(i + 1, n):
-            if is_edge[i, j]:
-                total = shift
-                for k in range(len(rates)):
-                    total -= rates[k] * between[k, i, j]
-                among[i, j] = total
-        for j in range(n_labelled):
-            if is_edge_to_labelled[i, j]:
-                total = shift
-                for k in range(len(rates)):
-                    total -= rates[k] * to_labelled[k, i, j]
-                to[i, j] = total
-    return among, to
-
-
-@njit(cache=True, nogil=True)
-def moments(between, to_labelled, among, to, inverse):
-    """Means and covariances of the distances over a random spanning forest.
-
-    An edge has Kirchhoff's share, weight times resistance.  Taking the means away from the
-    distances is a common factor of all weights, which changes no label and keeps exponents small.
-    """
-    n_metrics, n, n_labelled = to_labelled.shape
-    means = np.zeros(n_metrics)
-    products = np.zeros((n_metrics, n_metrics))
-    total = 0.0
-    for i in range(n):
-        for j in range(i + 1, n):
-            if among[i, j] > -FIXED:
-                resistance = inverse[i, i] + inverse[j, j] - 2.0 * inverse[i, j]
-                share = math.exp(among[i, j]) * max(resistance, 0.0)
-                total += share
-                _add_moments(between[:, i, j], share, means, products)
-        for j in range(n_labelled):
-            if to[i, j] > -FIXED:
-                share = math.exp(to[i, j]) * inverse[i, i]
-                total += share
-                _add_moments(to_labelled[:, i, j], share, means, products)
-    means /= total
-    for k in range(n_metrics):
-        for m in range(n_metrics):
-            products[k, m] = products[k, m] / total - means[k] * means[m]
-    return means, products
-
-
-@njit(cache=True, nogil=True)
-def _add_moments(distances, share, means, products):
-    for k in range(len(distances)):
-        means[k] += share * distances[k]
-        for m in range(len(distances)):
-            products[k, m] += share * distances[k] * distances[m]
-
-
-@njit(cache=True, nogil=True)
-def _reach(distances, i, j, means, moves):
-    """Largest change of the exponent of an edge over the vertices of the box."""
-    largest = 0.0
-    for v in range(moves.shape[0]):
-        change = 0.0
-        for k in range(moves.shape[1]):
-            change += moves[v, k] * (distances[k, i, j] - means[k])
-        largest = max(largest, abs(change))
-    return largest
-
-
-@njit(cache=True, nogil=True)
-def _has_model(log_weight, reach):
-    if log_weight <= -FIXED:
-        return log_weight + reach <= -HARMLESS
-    if log_weight >= -STRONG and reach > LARGEST_REACH:
-        return False
-    return log_weight + reach <= GROWTH
-
-
-@njit(cache=True, nogil=True)
-def reaches(between, to_labelled, among, to, means, moves, rounding):
-    """Largest changes of all exponents on the box; False if one is too large for a model."""
-    n, n_labelled = to.shape
-    reach = np.zeros((n, n))
-    reach_to = np.zeros((n, n_labelled))
-    for i in range(n):
-        for j in range(i + 1, n):
-            if among[i, j] > -np.inf:
-                reach[i, j] = _reach(between, i, j, means, moves) + rounding / REACH_ROUNDING
-                if not _has_model(among[i, j], reach[i, j]):
-                    return reach, reach_to, False
-        for j in range(n_labelled):
-            if to[i, j] > -np.inf:
-                reach_to[i, j] = _reach(to_labelled, i, j, means, moves)
-                reach_to[i, j] += rounding / REACH_ROUNDING
-                if not _has_model(to[i, j], reach_to[i, j]):
-                    return reach, reach_to, False
-    return reach, reach_to, True
 
 
 @njit(cache=True, nogil=True)
@@ -145,8 +43,7 @@ def _is_tight(weight, inverse, i, j, green_error):
 
 @njit(cache=True, nogil=True)
 def residuals(
-    between, to_labelled, among, to, means, reach, reach_to, class_of, column, soft, inverse,
-    green_error,
+    between, to_labelled, among, to, means, moves, class_of, column, soft, inverse, green_error
 ):  # fmt: skip
     """What a change of every rate does to the balance of the nodes, and its moduli on the box.
 
@@ -166,20 +63,22 @@ def residuals(
                     change = weight * (between[k, i, j] - means[k]) * difference
                     changes[k, i] += change
                     changes[k, j] -= change
-                moduli[i] += weight * reach[i, j] * abs(difference)
-                moduli[j] += weight * reach[i, j] * abs(difference)
+                size = weight * extent(between, i, j, means, moves) * abs(difference)
+                moduli[i] += size
+                moduli[j] += size
         for j in range(n_labelled):
             if to[i, j] > -FIXED:
                 weight = math.exp(to[i, j])
                 difference = soft[i] - (1.0 if class_of[j] == column else 0.0)
                 for k in range(n_metrics):
                     changes[k, i] += weight * (to_labelled[k, i, j] - means[k]) * difference
-                moduli[i] += weight * reach_to[i, j] * abs(difference)
+                size = extent(to_labelled, i, j, means, moves)
+                moduli[i] += weight * size * abs(difference)
     return changes, moduli
 
 
 @njit(cache=True, nogil=True)
-def responses(between, among, means, reach, soft, inverse, green_error, changes, moduli, moves):
+def responses(between, among, means, moves, soft, inverse, green_error, changes, moduli):
     """Linear parts (vertices, n) of a soft label at the vertices of the box, and their error."""
     n = inverse.shape[0]
     n_metrics = changes.shape[0]
@@ -199,10 +98,11 @@ def responses(between, among, means, reach, soft, inverse, green_error, changes,
                 continue
             # The current through an edge is at most 1.
             most = SLACK / weight
+            size = weight * extent(between, i, j, means, moves) * abs(soft[i] - soft[j])
             for u in range(n):
                 drop = min(max(inverse[i, u] - inverse[j, u], -most), most)
                 unsure = min(green_error * (inverse[i, u] + inverse[j, u]) + UNDERFLOW, 2.0 * most)
-                error[u] += weight * reach[i, j] * abs(soft[i] - soft[j]) * unsure
+                error[u] += size * unsure
                 for k in range(n_metrics):
                     change = weight * (between[k, i, j] - means[k]) * (soft[i] - soft[j])
                     slopes[k, u] += change * drop
@@ -325,17 +225,17 @@ def remainders(
     _apply(inverse, own, errors)
     for u in range(n):
         errors[u] *= SLACK
-    return _fixed_point(matrix, errors, linear, soft_error)
+    return _fixed_point(matrix, errors, linear, noise, soft_error)
 
 
 @njit(cache=True, nogil=True)
-def _fixed_point(matrix, errors, linear, soft_error):
+def _fixed_point(matrix, errors, linear, noise, soft_error):
     """Improve the trivial bound of the error by ``error <= errors + error @ matrix``."""
     n = len(errors)
-    bound = np.ones(n)
+    bound = 1.0 + noise
     for v in range(linear.shape[0]):
         for u in range(n):
-            bound[u] = max(bound[u], 1.0 + abs(linear[v, u]))
+            bound[u] = max(bound[u], 1.0 + noise[u] + abs(linear[v, u]))
     for _ in range(ROUNDS):
         better = np.zeros(n)
         _apply(matrix, bound, better)
@@ -379,11 +279,11 @@ def soft_models(
     for column in range(1 if n_classes == 2 else 0, n_classes):
         own = soft[:, column].copy()
         changes, moduli = residuals(
-            between, to_labelled, among, to, means, reach, reach_to, class_of, column, own, inverse,
+            between, to_labelled, among, to, means, moves, class_of, column, own, inverse,
             green_error,
         )  # fmt: skip
         linear, lost = responses(
-            between, among, means, reach, own, inverse, green_error, changes, moduli, moves
+            between, among, means, moves, own, inverse, green_error, changes, moduli
         )
         errors[:, column] = remainders(
             among, to, reach, reach_to, class_of, column, own, linear, lost, inverse, matrix,

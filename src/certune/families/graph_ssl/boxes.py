@@ -24,7 +24,8 @@ from certune.families.graph_ssl.graph import BoolArray, Graph
 from certune.families.graph_ssl.instance import IntArray
 from certune.families.graph_ssl.solver import UNIT, PointSolver
 from certune.families.graph_ssl.symmetry import Symmetry
-from certune.kernels.harmonic_boxes import STRONG, soft_models
+from certune.kernels.edge_reaches import STRONG
+from certune.kernels.harmonic_boxes import soft_models
 from certune.kernels.label_outcomes import conflicts, rule_out
 
 
