@@ -98,31 +98,29 @@ def graph_gaps(seconds):
 
 
 def show_gaps(cases, seconds):
+    """Tune until the gap is 0 or the CPU time is up; the machine may be shared."""
     import certune as ct
 
     for name, (family, instances) in cases.items():
-        states = []
-        cpu = time.process_time()
-        result = ct.tune(
-            family, instances, timeout=seconds, callbacks=[states.append], progress=False
-        )
-        cpu = time.process_time() - cpu
+        gaps_at, started = [], time.process_time()
+
+        def stop(state, gaps_at=gaps_at, started=started):
+            gaps_at.append((time.process_time() - started, state.gap))
+            return gaps_at[-1][0] >= seconds
+
+        result = ct.tune(family, instances, timeout=20 * seconds, callbacks=[stop], progress=False)
+        cpu = time.process_time() - started
         path = ", ".join(
-            f"{at_time(states, 'gap', mark):.4f} at {mark} s"
+            f"{[gap for when, gap in gaps_at if when <= mark][-1]:.4f} at {mark} s"
             for mark in MARKS
-            if mark < result.elapsed
+            if mark < cpu
         )
         print(
-            f"  {name}: {result.status.name}, best {result.best_value:.4f}, gap {result.gap:.4f} after "
-            f"{result.elapsed:.1f} s, {cpu:.1f} s CPU, {result.n_lines} lines, {result.n_nodes} boxes"
-            + (f" ({path})" if path else ""),
+            f"  {name}: {result.status.name}, best {result.best_value:.4f}, "
+            f"gap {result.gap:.4f} after {cpu:.1f} s CPU, "
+            f"{result.n_lines} lines, {result.n_nodes} boxes" + (f" ({path})" if path else ""),
             flush=True,
         )
-
-
-def at_time(states, what, mark):
-    values = [getattr(state, what) for state in states if state.elapsed <= mark]
-    return values[-1] if values else float("nan")
 
 
 class Peer:
@@ -248,9 +246,9 @@ def main():
     print(f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}")
     print("Seconds to gap 0, n = 50, two metrics")
     closing_times()
-    print("Gap over time, n = 32, three instances")
+    print("Gap over CPU time, n = 32, three instances")
     gaps(options.seconds)
-    print("Gap over time, graphs, sigma in [0.3, 3] and one weight")
+    print("Gap over CPU time, graphs, sigma in [0.3, 3] and one weight")
     graph_gaps(options.seconds)
     if not options.skip_peers:
         print("Incumbent over CPU time, 20 instances, n = 100, three metrics")

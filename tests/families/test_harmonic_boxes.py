@@ -118,6 +118,32 @@ def test_soft_labels_lie_within_their_models(sigma, n_classes):
     assert n_tight >= 2
 
 
+@pytest.mark.parametrize("n_neighbors", [None, 3])
+def test_models_hold_for_tight_groups(n_neighbors):
+    """Points at distances of 1e-4 exchange labels e^100 times as fast as they get them."""
+    rng = np.random.default_rng(7)
+    points = rng.normal(size=(3, 2))[np.arange(9) % 3] + 1e-4 * rng.normal(size=(9, 2))
+    points[8] = points[5]
+    instance = ct.LabelingInstance(
+        points, metrics=TWO, labeled=[0, 1], truth=[0, 1, 0, 1, 0, 1, 0, 1, 0]
+    )
+    labeling = family(n_neighbors=n_neighbors)
+    n_tight = 0
+    for sigma in (0.1, 0.15, 0.3, 1.0):
+        box = box_at(sigma, 0.4, 1e-4)
+        problem = labeling.bound_on_box(instance, box).reuse.problem
+        found, _ = problem._models(box, np.arange(problem.graph.n_nodes))
+        if found is None:
+            continue
+        values, errors = found
+        n_tight += errors.max() < 0.1
+        rates = [Fraction(w) / Fraction(box.parts[0][1][0]) ** 2 for w in box.parts[1][0]]
+        soft = ball_labels(problem.graph, rates, 800)
+        for u in range(problem.graph.n_nodes):
+            assert abs(soft[1][u] - float(values[2, u, 1])) <= errors[u, 1], (sigma, u)
+    assert n_tight >= 2
+
+
 def test_errors_are_of_second_order():
     instance = blobs(2)
     sizes = [models(instance, box_at(0.6, 0.4, 0.02 * 2.0**-k))[2][1].max() for k in range(6)]
