@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from certune.errors import InputError
 from certune.pfaffian.decisions import Relation, decide_constants, deciding
@@ -40,21 +40,36 @@ class Knowledge:
     orders: list[list[int]] = field(default_factory=list)
 
 
+class Path(NamedTuple):
+    """What a program returns on one path.
+
+    Parameters
+    ----------
+    value : Expression
+        What it returns.
+    negative : tuple of Expression
+        Expressions that are <= 0 wherever it takes the path.
+    """
+
+    value: Expression
+    negative: tuple[Expression, ...]
+
+
 @dataclass(frozen=True)
 class Outcomes:
     """What a program can do on a box.
 
     Attributes
     ----------
-    values : tuple of Expression or None
-        All values that it may return; None if there are too many, or a path could not be followed.
+    paths : tuple of Path or None
+        All that it may return; None if there are too many, or a path could not be followed.
     knowledge : Knowledge
         For parts of the box.
     open_ranges : tuple of Range
         Of the differences whose sign is open.
     """
 
-    values: tuple[Expression, ...] | None
+    paths: tuple[Path, ...] | None
     knowledge: Knowledge
     open_ranges: tuple[Range, ...]
 
@@ -114,6 +129,17 @@ class _Follower(GuidedOracle):
         self._assumed[pair] = holding if outcome else possible - holding
         return outcome
 
+    @property
+    def negative(self) -> tuple[Expression, ...]:
+        """What is assumed to be at most 0 on this path."""
+        found = []
+        for (first, second), signs in self._assumed.items():
+            if 1 not in signs:
+                found.append(scaled_difference(first, second))
+            elif -1 not in signs:
+                found.append(scaled_difference(second, first))
+        return tuple(found)
+
 
 def outcomes_on_box(
     run: Callable[[], Any], ranges: Ranges, known: Knowledge, limit: int
@@ -132,28 +158,29 @@ def outcomes_on_box(
         Largest number of paths.
     """
     signs = _Signs(ranges, known.signs)
-    values: dict[Expression, None] | None = {}
+    paths: dict[Path, None] | None = {}
     pending: list[list[bool]] = [[]]
     orders = known.orders
     n_paths = 0
-    while pending and values is not None:
+    while pending and paths is not None:
         prefix = pending.pop()
         start = len(prefix)
         follower = _Follower(known.orders, signs, prefix)
         n_paths += 1
         try:
             with deciding(follower):
-                values[checked_output(run())] = None
+                value = checked_output(run())
+            paths[Path(value, follower.negative if value.parameters else ())] = None
         except (InputError, ZeroDivisionError):
             if n_paths == 1 and not follower.n_open:
                 raise
             # Perhaps nobody takes this path; a smaller box will tell.
-            values = None
+            paths = None
             break
         if n_paths == 1:
             orders = follower.orders
         pending += [follower.path[:i] + [False] for i in range(start, follower.n_open)]
         if n_paths + len(pending) > limit:
-            values = None
-    found = None if values is None else tuple(values)
+            paths = None
+    found = None if paths is None else tuple(paths)
     return Outcomes(found, Knowledge(signs.proved, orders), tuple(signs.open.values()))

@@ -7,7 +7,7 @@ on the box times distances, has an error of second order on small ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import flint
 from flint import arb
 
 from certune.pfaffian.evaluation import PRECISION, Jet, as_ball, ball_sign, enclose, jet
-from certune.pfaffian.expressions import Expression
+from certune.pfaffian.expressions import Expression, constant
 
 Ranges = Mapping[str, tuple[float, float]]
 
@@ -63,6 +63,58 @@ def range_on(node: Expression, ranges: Ranges) -> Range:
             # Both are right, so that they meet.
             value = value.intersection(close)
     return Range(value, slopes)
+
+
+def ends_given(
+    node: Expression, negative: Sequence[Expression], ranges: Ranges
+) -> tuple[tuple[Fraction, Fraction] | None, Range]:
+    """Bound an expression at those points of a box at which other expressions are <= 0.
+
+    Where g <= 0, f <= f - m g for every m >= 0. The multiplier m that cancels the slope of f across
+    the boundary g = 0 leaves an error of second order at an optimum on the boundary.
+
+    Returns
+    -------
+    tuple
+        Bounds, None if there are none, and the range on the whole box.
+    """
+    found = range_on(node, ranges)
+    ends = ends_of(found.ball)
+    for other in negative if ends is not None else ():
+        share = _projection(node, other, ranges)
+        if share == 0 or ends is None:
+            continue
+        moved = ends_of(range_on(node - constant(share) * other, ranges).ball)
+        if moved is not None and share > 0:
+            ends = ends[0], min(ends[1], max(moved[1], ends[0]))
+        elif moved is not None:
+            ends = max(ends[0], min(moved[0], ends[1])), ends[1]
+    return ends, found
+
+
+def _projection(node: Expression, other: Expression, ranges: Ranges) -> Fraction:
+    """Return how much of another expression changes at the centre as this one does."""
+    first, second = (_gradient(each, ranges) for each in (node, other))
+    product = sum(first[name] * second.get(name, 0.0) for name in first)
+    square = sum(slope * slope for slope in second.values())
+    share = product / square if square > 0.0 else 0.0
+    return Fraction(share) if math.isfinite(share) else Fraction(0)
+
+
+def _gradient(node: Expression, ranges: Ranges) -> dict[str, float]:
+    """Slopes at the centre of a box, each times the width of its side."""
+    with flint.ctx.workprec(PRECISION):
+        centre = {name: arb(0.5 * ranges[name][0] + 0.5 * ranges[name][1]) for name in ranges}
+        slopes = {}
+        for name in node.parameters:
+            moving = {
+                each: Jet(centre[each], arb(1) if each == name else None)
+                for each in node.parameters
+            }
+            slope = jet(node, moving, {}).slope
+            width = ranges[name][1] - ranges[name][0]
+            slopes[name] = 0.0 if slope is None else float(slope.mid()) * width
+        return slopes
 
 
 def ends_of(ball: Any) -> tuple[Fraction, Fraction] | None:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from certune.box import Box, Edge
-from certune.errors import CertificateError
+from certune.errors import CertificateError, UndecidedError
 from certune.families.base import BoxBound, Family
 from certune.tuning.line_search import LineSearch
 from certune.tuning.workers import TimeIsUp, Workers
@@ -158,6 +158,7 @@ class BranchAndBound:
         while not self.finished and len(taken) < BATCH:
             taken.append(heapq.heappop(self._queue))
         try:
+            self._try_centre(taken[0][2].box)
             self._work(taken)
         except BaseException:
             for entry in taken:
@@ -166,6 +167,13 @@ class BranchAndBound:
         while self._n_bounds >= BOUNDS_PER_LINE and not self.finished:
             self._n_bounds -= BOUNDS_PER_LINE
             self._lines.step()
+
+    def _try_centre(self, box: Box) -> None:
+        """Run a setting of the most promising box, which may be better than any on a line."""
+        try:
+            self._lines.offer(box.centre)
+        except UndecidedError:
+            pass  # a tie that nobody can break; another box will do
 
     def _work(self, taken: list[tuple[Fraction, int, Node]]) -> None:
         found: list[list[Node]] = [[] for _ in taken]

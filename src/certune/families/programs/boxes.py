@@ -16,7 +16,7 @@ from certune.families.base import BoxBound
 from certune.pfaffian.expressions import Expression, constant, parameter
 from certune.pfaffian.outcomes import Knowledge, Outcomes, outcomes_on_box
 from certune.pfaffian.programs import Program
-from certune.pfaffian.ranges import Range, ends_of, range_on
+from certune.pfaffian.ranges import Range, ends_given
 from certune.space import Simplex
 
 MOST_PATHS = 64  # a box with more paths is better cut
@@ -79,7 +79,7 @@ class BoxProblem:
             bounds[0],
             bounds[1],
             _importance(box, [*found.open_ranges, *ranges]),
-            None if found.values is None else len(found.values),
+            None if found.paths is None else len(found.paths),
             Reuse(self, found.knowledge),
         )
 
@@ -88,16 +88,16 @@ class BoxProblem:
     ) -> tuple[tuple[Fraction, Fraction], list[Range]]:
         """Bounds of all values, and the ranges of those that vary."""
         ranges: list[Range] = []
-        if found.values is None:
+        if found.paths is None:
             return (self.low, self.high), ranges
         lows, highs = [], []
-        for value in found.values:
+        for path in found.paths:
             if self.exact is not None:
-                known = self.exact(value)
+                known = self.exact(path.value)
                 ends: tuple[Fraction, Fraction] | None = (known, known)
             else:
-                ranges.append(range_on(value, coordinates.ranges))
-                ends = ends_of(ranges[-1].ball)
+                ends, whole = ends_given(path.value, path.negative, coordinates.ranges)
+                ranges.append(whole)
             if ends is None:
                 return (self.low, self.high), ranges
             lows.append(min(max(ends[0], self.low), self.high))
