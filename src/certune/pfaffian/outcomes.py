@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from certune.errors import InputError
 from certune.pfaffian.decisions import Relation, decide_constants, deciding
+from certune.pfaffian.evaluation import ball_sign, enclose
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.ranges import Range, Ranges, range_on
@@ -22,6 +23,8 @@ from certune.pfaffian.sweep import GuidedOracle, checked_output
 Pair = tuple[Expression, Expression]
 
 _ALL_SIGNS = frozenset((-1, 0, 1))
+# A point off the middle, where differences are zero by chance less often.
+_CUT = 0.4853
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,8 @@ class _Signs:
         sign = self.proved.get(pair)
         if sign is None and pair not in self.open:
             found = range_on(scaled_difference(*pair), self._ranges)
-            sign = _sign_of(found)
-            if sign is None and is_zero(pair[0] - pair[1]):
+            sign = ball_sign(found.ball)
+            if sign is None and self._may_vanish(pair) and is_zero(pair[0] - pair[1]):
                 sign = 0
             if sign is None:
                 self.open[pair] = found
@@ -95,9 +98,11 @@ class _Signs:
                 self.proved[pair] = sign
         return _ALL_SIGNS if sign is None else frozenset((sign,))
 
-
-def _sign_of(found: Range) -> int | None:
-    return 1 if found.ball > 0 else -1 if found.ball < 0 else None
+    def _may_vanish(self, pair: Pair) -> bool:
+        """Can the difference be zero everywhere? A value that is not zero at one point tells."""
+        node = scaled_difference(*pair)
+        point = {name: low + _CUT * (high - low) for name, (low, high) in self._ranges.items()}
+        return ball_sign(enclose(node, point)) in (None, 0)
 
 
 class _Follower(GuidedOracle):

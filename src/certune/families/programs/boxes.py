@@ -19,7 +19,7 @@ from certune.pfaffian.programs import Program
 from certune.pfaffian.ranges import Range, ends_given
 from certune.space import Simplex
 
-MOST_PATHS = 64  # a box with more paths is better cut
+MOST_PATHS = 32  # a box with more paths is better cut
 
 
 class _Coordinates(NamedTuple):
