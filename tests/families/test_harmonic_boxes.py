@@ -199,6 +199,20 @@ def test_unreached_points_and_single_classes_need_no_models():
     )
 
 
+def test_weights_of_too_many_magnitudes_leave_a_box_open():
+    """At sigma = 0.02 no path of weights above e^-300 joins the groups: nothing is claimed."""
+    points = [[0.0], [0.01], [1.0], [1.01], [0.02]]
+    instance = ct.LabelingInstance(
+        points, metrics=TWO, labeled=[0], labels=["a"], truth=list("aabba")
+    )
+    two = ct.LabelingInstance(points, metrics=TWO, labeled=[0, 1], truth=[0, 1, 0, 1, 0])
+    labeling = family(sigma=(0.01, 0.04))
+    box = labeling.strata()[0].split(labeling.strata()[0].edges[0])[0]
+    assert labeling.bound_on_box(instance, box).settled  # one class needs no models
+    bound = labeling.bound_on_box(two, box)
+    assert (bound.lower, bound.upper) == (0, 1) and min(bound.importance) > 0
+
+
 def test_uncertified_families_are_searched_along_lines():
     labeling = family(certified=False)
     assert not labeling.bounds_boxes

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ class BoxProblem:
         """Bounds on a box, from what is known on a box around it."""
         possible = reuse.possible.copy()
         symmetry = self._symmetry(box)
-        importance = tuple(1.0 for _ in box.edges)
+        importance = (0.0,) * len(box.edges)
         room = np.zeros((0, 1))
         open_nodes = self._open(possible)
         if open_nodes.size:
@@ -124,7 +125,7 @@ class BoxProblem:
         centre = vertices.mean(axis=0)
         smallest, largest = needed_range(graph, [graph.combined(centre)])
         if largest - smallest > STRONG:
-            return None, (1.0,) * len(box.edges)
+            return None, self._importance(box, self._spread_of_all)
         soft = solver.solve([Fraction(rate) for rate in centre.tolist()], smallest, largest)
         farthest = max(float(graph.between.max(initial=0.0)), float(graph.to_labelled.max()))
         rounding = 16 * UNIT * (len(centre) + 2) * float(vertices.max(axis=0).sum()) * farthest
@@ -207,6 +208,14 @@ class BoxProblem:
         if len(room) == nodes.size:
             total -= int(conflicts(np.ascontiguousarray(room[alone])))
         return total
+
+    @cached_property
+    def _spread_of_all(self) -> FloatArray:
+        """Covariances of the distances over all edges, for boxes without a model."""
+        graph = self.graph
+        among = graph.between[:, graph.is_edge]
+        to = graph.to_labelled[:, graph.is_edge_to_labelled]
+        return np.atleast_2d(np.cov(np.concatenate([among, to], axis=1), bias=True))
 
     def _importance(self, box: Box, spread: FloatArray) -> tuple[float, ...]:
         """How far the exponents of a spanning forest move along every edge of the box."""
