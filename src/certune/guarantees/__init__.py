@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from certune.guarantees.betting import betting_sequence
 from certune.guarantees.bounded_mean import Interval, mean_interval
+from certune.guarantees.candidates import Candidate, Candidates
 from certune.guarantees.guarantee import Guarantee, make_guarantee
 from certune.guarantees.learning import LearningCurve, PowerLaw, learning_curve
 from certune.guarantees.occam import SimpleSetting, best_simple_setting
@@ -26,6 +27,7 @@ from certune.guarantees.selection import (
     Selection,
     one_standard_error,
     smoothed_optimum,
+    standard_error,
     widest_plateau,
 )
 from certune.guarantees.stability import (
@@ -40,6 +42,8 @@ from certune.guarantees.vectors import count_utility_vectors
 
 __all__ = [
     "Bootstrap",
+    "Candidate",
+    "Candidates",
     "CellCover",
     "CrossValidation",
     "Evidence",
@@ -72,5 +76,6 @@ __all__ = [
     "rademacher_bound",
     "refine",
     "smoothed_optimum",
+    "standard_error",
     "widest_plateau",
 ]

@@ -57,6 +57,9 @@ class LearningCurve:
         Number of random splits for each size.
     n_instances : int
         Number of instances in all.
+    tuning_bound : ndarray of float, optional
+        Mean of proved bounds of the best utility on the tuning instances, if settings were chosen
+        from candidates; None if they are the proved optima.
     """
 
     sizes: IntArray
@@ -67,6 +70,7 @@ class LearningCurve:
     optimism_spread: FloatArray
     n_splits: int
     n_instances: int
+    tuning_bound: FloatArray | None = None
 
     @property
     def optimism(self) -> FloatArray:
@@ -119,22 +123,56 @@ def learning_curve(
     n, count = refinement.n_functions, whole_number("n_splits", n_splits, 2)
     if n < 2:
         raise ParameterError(f"a learning curve needs at least 2 instances, got {n}")
-    chosen = _default_sizes(n) if sizes is None else [whole_number("size", s, 1) for s in sizes]
-    if not chosen or max(chosen) >= n:
-        raise ParameterError(f"sizes must be smaller than the number of instances, {n}: {sizes!r}")
     rng = np.random.default_rng(random_state)
-    columns = [_splits(refinement, size, count, rng, resolve) for size in chosen]
+    chosen = sizes_of(n, sizes)
+    return curve_of(chosen, [_splits(refinement, size, count, rng, resolve) for size in chosen], n)
+
+
+def curve_of(
+    sizes: Sequence[int],
+    columns: Sequence[tuple[FloatArray, FloatArray]],
+    n_instances: int,
+    tuning_bound: FloatArray | None = None,
+) -> LearningCurve:
+    """Return the curve of utilities on tuning and on other instances, split by split.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of tuning instances.
+    columns : sequence of pair of ndarray
+        For each size, mean utilities on the tuning instances and on the others, one for a split.
+    n_instances : int
+        Number of instances in all.
+    tuning_bound : ndarray of float, optional
+        As in :class:`LearningCurve`.
+    """
     tuning, held_out = np.array([c[0] for c in columns]), np.array([c[1] for c in columns])
     return LearningCurve(
-        sizes=np.array(chosen),
+        sizes=np.array(sizes),
         tuning=tuning.mean(axis=1),
         held_out=held_out.mean(axis=1),
         tuning_spread=tuning.std(axis=1, ddof=1),
         held_out_spread=held_out.std(axis=1, ddof=1),
         optimism_spread=(tuning - held_out).std(axis=1, ddof=1),
-        n_splits=count,
-        n_instances=n,
+        n_splits=tuning.shape[1],
+        n_instances=n_instances,
+        tuning_bound=tuning_bound,
     )
+
+
+def sizes_of(n: int, sizes: Sequence[int] | None) -> list[int]:
+    """Return checked numbers of tuning instances, smaller than n; by default 1, 2, 5, 10, ..."""
+    chosen = _default_sizes(n) if sizes is None else [whole_number("size", s, 1) for s in sizes]
+    if not chosen or max(chosen) >= n:
+        raise ParameterError(f"sizes must be smaller than the number of instances, {n}: {sizes!r}")
+    return chosen
+
+
+def random_subsets(n: int, size: int, count: int, rng: np.random.Generator) -> IntArray:
+    """Return rows of zeros and ones, each with ``size`` ones at random places."""
+    ranks = rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)
+    return (ranks < size).astype(np.int64)
 
 
 def _default_sizes(n: int) -> list[int]:
@@ -151,8 +189,7 @@ def _splits(
     resolve: Resolve | None,
 ) -> tuple[FloatArray, FloatArray]:
     n = refinement.n_functions
-    ranks = rng.permuted(np.tile(np.arange(n), (n_splits, 1)), axis=1)
-    weights = (ranks < size).astype(np.int64)
+    weights = random_subsets(n, size, n_splits, rng)
     optima = refinement.optima(weights)
     utilities = utilities_at(refinement, optima.centres, resolve)
     held_out = np.where(weights == 0, utilities, 0.0).sum(axis=1) / (n - size)

@@ -92,17 +92,29 @@ def one_standard_error(
     duals : sequence of PiecewiseFunction
         At least two utility functions.
     """
-    n = len(duals)
-    if n < 2:
-        raise ParameterError(f"a standard error needs at least 2 instances, got {n}")
     centre = widest_plateau(landscape).coordinate
     utilities = [dual.enclose_exact(centre)[0] for dual in duals]
+    # Values are multiples of 1 / denominator.
+    tolerance = standard_error(utilities, landscape.denominator)
+    return widest_plateau(landscape, tolerance, "one-standard-error")
+
+
+def standard_error(utilities: Sequence[Fraction], denominator: int) -> Fraction:
+    """Return the largest multiple of 1 / denominator up to the standard error of the mean.
+
+    Parameters
+    ----------
+    utilities : sequence of Fraction
+        Utilities of at least two instances.
+    denominator : int
+        What the result is rounded down to.
+    """
+    n = len(utilities)
+    if n < 2:
+        raise ParameterError(f"a standard error needs at least 2 instances, got {n}")
     mean = sum(utilities, Fraction(0)) / n
     square = sum(((u - mean) ** 2 for u in utilities), Fraction(0)) / (n * (n - 1))
-    # Values are multiples of 1 / denominator: the largest multiple up to the standard error.
-    steps = math.isqrt(math.floor(square * landscape.denominator**2))
-    tolerance = Fraction(steps, landscape.denominator)
-    return widest_plateau(landscape, tolerance, "one-standard-error")
+    return Fraction(math.isqrt(math.floor(square * denominator**2)), denominator)
 
 
 def smoothed_optimum(landscape: PiecewiseFunction, width: Any) -> Selection:

@@ -241,6 +241,28 @@ def inverse_diagonal(weights, sums):
 
 
 @njit(cache=True, nogil=True)
+def green_functions(weights, sums):
+    """Inverse of the grounded Laplacian after `gth.eliminate`, without subtraction."""
+    n = len(sums)
+    inverse = np.zeros((n, n))
+    for k in range(n - 1, -1, -1):
+        row = inverse[k]
+        for i in range(k + 1, n):
+            share = weights[k, i] / sums[k]
+            if share > 0.0:
+                other = inverse[i]
+                for j in range(k + 1, n):
+                    row[j] += share * other[j]
+        own = 1.0 / sums[k]
+        for i in range(k + 1, n):
+            own += weights[k, i] / sums[k] * row[i]
+        row[k] = own
+        for j in range(k + 1, n):
+            inverse[j, k] = row[j]
+    return inverse
+
+
+@njit(cache=True, nogil=True)
 def class_energies(classes, sums):
     """Dirichlet energy of each harmonic function after `eliminate`: conductance to the rest."""
     n, n_classes = classes.shape

@@ -19,6 +19,7 @@ from certune.errors import InputError, ParameterError
 from certune.families.base import Family
 from certune.guarantees import (
     Bootstrap,
+    CellCover,
     CrossValidation,
     Guarantee,
     InstancesNeeded,
@@ -60,7 +61,8 @@ class Generalization:
 
     With one free parameter, all use the exact functions of the finished instances. A line through
     a larger space was chosen by looking at the instances: functions along it say nothing about
-    new ones, so that with several parameters only what needs no functions remains.
+    new ones, so that with several parameters only what needs no functions remains, or can do with
+    bounds on a cover of all settings.
     """
 
     family: Family
@@ -149,6 +151,7 @@ class Generalization:
             self._tuned,
             self.upper_bound_exact if duals is None else self.landscape.upper_bound_exact,
             duals=duals,
+            cover=self._cover_sums,
             delta=delta,
             held_out=self._held_out_utilities(held_out),
             structure=structure,
@@ -185,11 +188,13 @@ class Generalization:
         """
         if structure is None:
             structure = self.family.structure_of(self.instances)
-        duals, complexity, curve = self._functions, None, None
-        if duals is not None:
+        complexity, curve = None, None
+        has_functions = self._functions is not None
+        sums = self._refinement if has_functions else self._cover_sums
+        if sums is not None:
             if self.family.proves_duals:
-                complexity = rademacher(self._refinement, random_state=random_state)
-            if len(duals) > 1:
+                complexity = rademacher(sums, random_state=random_state)
+            if sums.n_functions > 1:
                 curve = self.learning_curve(random_state=random_state)
         return instances_needed(
             self._tuned,
@@ -291,6 +296,11 @@ class Generalization:
             value, t = landscape.enclose_exact(simple.coordinate)[0], simple.coordinate
             return Selection(rule, t, (t, t), value, Fraction(0))
         raise ParameterError(f"rule must be one of {list(RULES)}, got {rule!r}")
+
+    @property
+    def _cover_sums(self) -> CellCover | None:
+        """Bounds of the utilities on a cover of the settings, if there are such."""
+        return None
 
     @property
     def _functions(self) -> list[PiecewiseFunction] | None:

@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from certune.box import Box
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
-from certune.families.base import Family, Params
+from certune.families.base import BoxBound, Family, Params
+from certune.families.graph_ssl.boxes import BoxProblem, Reuse
 from certune.families.graph_ssl.course import line_of, make_course
 from certune.families.graph_ssl.graph import Graph, graph_of, weighted_sum
 from certune.families.graph_ssl.harmonic import (
@@ -397,3 +399,24 @@ class HarmonicLabeling(Family):
 
         options = winners_at, self.certified, segment.name
         return accuracy_along(Interpolator(graph, course), symmetry, instance, *options)
+
+    @property
+    def bounds_boxes(self) -> bool:
+        """Soft labels have models on boxes; faces of the space need proved functions as well."""
+        return self.certified
+
+    def bound_on_box(
+        self, instance: LabelingInstance, box: Box, reuse: Reuse | None = None
+    ) -> BoxBound:
+        """Bound the utility on a box, from linear models of all soft labels.
+
+        See `certune.families.base.Family.bound_on_box`; ``docs/theory/harmonic-boxes.md`` has the
+        proof.
+        """
+        if reuse is None:
+            self.check_instance(instance)
+            graph = self.graph(instance)
+            fixed = {"weights": self._reference(instance), "sigma": self._sigma}
+            truths = true_classes(instance, graph)
+            reuse = BoxProblem(graph, *truths, len(instance.unlabeled), fixed).start
+        return reuse.problem.bound(box, reuse)

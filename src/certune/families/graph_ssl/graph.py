@@ -6,7 +6,7 @@ an edge appears), so everything here is fixed before any bandwidth is chosen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,10 @@ class Graph:
     def combined(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of the distances with one factor for each metric, among nodes and to labels."""
         return weighted_sum(factors, self.between), weighted_sum(factors, self.to_labelled)
+
+    def with_metrics(self, metrics: IntArray) -> Graph:
+        """The same edges with the distances of some metrics only."""
+        return replace(self, between=self.between[metrics], to_labelled=self.to_labelled[metrics])
 
 
 def weighted_sum(factors: FloatArray, matrices: FloatArray) -> FloatArray:
