@@ -48,12 +48,21 @@ def test_a_poor_cover_has_an_error_that_is_found():
     assert error.highest >= max(totals) > error.best and error.total > 0
 
 
+LABELINGS = ct.datasets.random_labeling(
+    2, 2, 4, 1, metrics=("sqeuclidean", "cityblock"), random_state=3
+)
+
+
+def test_bound_for_bandwidth_and_weights():
+    family = ct.HarmonicLabeling(sigma=(0.5, 2.0), weights="tune", n_metrics=2)
+    error = cover_error(family, LABELINGS, cover(family.space, 2), n_boxes=200)
+    tried = best_found(family, LABELINGS, 100, np.random.default_rng(1))
+    assert error.is_proved and error.highest >= max(tried, error.best)
+
+
 def test_without_bounds_on_boxes_the_error_is_an_estimate():
-    family = ct.HarmonicLabeling(sigma=(0.2, 2.0), weights="tune", n_metrics=2)
-    instances = ct.datasets.random_labeling(
-        2, 2, 4, 1, metrics=("sqeuclidean", "cityblock"), random_state=3
-    )
-    segments = cover(family.space, 2)
+    family = ct.HarmonicLabeling(sigma=(0.2, 2.0), weights="tune", n_metrics=2, certified=False)
+    instances, segments = LABELINGS, cover(family.space, 2)
     error = cover_error(family, instances, segments)
     assert not error.is_proved and error.n_boxes == 0
     assert error.highest >= error.best and "not a bound" in str(error)

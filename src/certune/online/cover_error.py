@@ -132,7 +132,7 @@ def _proved(
     queue: list[tuple[Fraction, int, Box, list[BoxBound]]] = []
     finished, count = best, 0
     unknown: list[BoxBound | None] = [None] * len(instances)
-    waiting = [(box, unknown) for box in Box.strata(family.space)]
+    waiting = [(box, unknown) for box in family.strata()]
     while True:
         for box, known in waiting:
             count += 1
