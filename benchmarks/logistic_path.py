@@ -125,9 +125,10 @@ def measure(instance, penalty, repeats):
     import certune as ct
 
     probe = ct.RegularizedLogistic("l1", (0.1, 1.0), fit_intercept=False)
-    from certune.families.logistic.path import lasso_problem
+    from certune.families.logistic.support import LassoProblem
 
-    top = lasso_problem(probe.data(instance)).largest_lam()
+    data = probe.data(instance)
+    top = LassoProblem(data.design, data.penalties).largest_lam()
     low, high = top * 10.0**-DECADES, top
     family = ct.RegularizedLogistic(penalty, (low, high), fit_intercept=False, max_loss=50.0)
     family.dual(instance)

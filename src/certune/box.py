@@ -4,6 +4,9 @@ A box is an interval for every real parameter and a simplex for the weights.  We
 their boundary, where a metric stops to count and ties that were broken by it appear: therefore a
 box of weights stands for the points at which *exactly* the weights that are positive at one of its
 vertices are positive, and the faces of the space are boxes of their own.
+
+A family whose utility is special on other sets, such as where its exponents sum to zero, cuts its
+space into boxes with a `Stratum`, which says what part of the box is meant.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from certune.errors import ParameterError
 from certune.space import LogReal, ParameterSpace, ParameterValue, Real, Segment, Simplex
@@ -30,6 +33,33 @@ class Edge(NamedTuple):
     second: int
 
 
+class Stratum(NamedTuple):
+    """Which part of a product of intervals a box stands for.
+
+    Parameters
+    ----------
+    side : int, default=0
+        1: points at which the parameters and the constants sum to at least 0; -1: to less than 0;
+        0: all of them.
+    constants : tuple of float
+        What is added to the sum.
+    rays : bool, default=False
+        Whether the box stands for all s * p, where s > 0 lies in the last part, an interval, and p
+        in the product of the others.
+    off_axes : bool, default=False
+        Whether points are left out at which a parameter with a whole interval is 0.
+    """
+
+    side: int = 0
+    constants: tuple[float, ...] = ()
+    rays: bool = False
+    off_axes: bool = False
+
+
+PLAIN = Stratum()
+_FACTOR = Real("factor", 0.0, 1.0)
+
+
 @dataclass(frozen=True)
 class Box:
     """A product of intervals and simplices.
@@ -41,6 +71,8 @@ class Box:
     parts : tuple
         For every parameter of the space the vertices of its part: two numbers for an interval,
         one for a fixed value (each as a tuple of length one), or at most L vectors of L weights.
+    stratum : Stratum, optional
+        Which part of the product is meant, by default all of it.
 
     Examples
     --------
@@ -56,6 +88,7 @@ class Box:
 
     space: ParameterSpace
     parts: tuple[tuple[Vertex, ...], ...]
+    stratum: Stratum = PLAIN
 
     @classmethod
     def strata(cls, space: ParameterSpace) -> list[Box]:
@@ -84,17 +117,52 @@ class Box:
         """Dimension of the box."""
         return sum(len(part) - 1 for part in self.parts)
 
+    @property
+    def items(self) -> tuple[Real | Simplex, ...]:
+        """What the parts belong to: the parameters of the space, and the factor of rays."""
+        return self.space.parameters + ((_FACTOR,) if self.stratum.rays else ())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no point of the product belongs to the stratum."""
+        if self.stratum.side > 0:
+            return self._extreme_sum(-1) < 0.0
+        return self.stratum.side < 0 and self._extreme_sum(0) >= 0.0
+
+    def _extreme_sum(self, end: int) -> float:
+        """Return the smallest (0) or largest (-1) sum, rounded once so that its sign is right."""
+        parts = zip(self.space.parameters, self.parts, strict=False)
+        return math.fsum([*self.stratum.constants, *(part[end][0] for _, part in parts)])
+
     def vertices(self, name: str) -> tuple[Vertex, ...]:
         """Return the vertices of the part of one parameter."""
         return self.parts[self.names.index(name)]
 
     @property
     def centre(self) -> dict[str, ParameterValue]:
-        """A setting inside the box: the mean of the vertices, rounded."""
-        return {
-            parameter.name: _centre(parameter, part)
-            for parameter, part in zip(self.space.parameters, self.parts, strict=True)
-        }
+        """A setting inside the box: the mean of the vertices, rounded.
+
+        If that lies on the other side of the stratum, a point on the way to the last vertex.
+        """
+        centre: list[Any] = [
+            _centre(item, part) for item, part in zip(self.items, self.parts, strict=True)
+        ]
+        factor = centre.pop() if self.stratum.rays else 1.0
+        if self.stratum.side:
+            centre = self._on_its_side(centre)
+        values = [factor * value for value in centre] if self.stratum.rays else centre
+        return dict(zip(self.names, values, strict=True))
+
+    def _on_its_side(self, centre: list[float]) -> list[float]:
+        """Move a point towards the vertex with the largest sum of the right sign."""
+        end = -1 if self.stratum.side > 0 else 0
+        corner = [part[end][0] for _, part in zip(centre, self.parts, strict=False)]
+        for share in (0.0, 0.5, 0.75, 0.9375):
+            moved = [(1.0 - share) * a + share * b for a, b in zip(centre, corner, strict=True)]
+            total = math.fsum([*self.stratum.constants, *moved])
+            if (total > 0.0) if self.stratum.side > 0 else (total < 0.0):
+                return moved
+        return corner
 
     def split(self, edge: Edge) -> tuple[Box, Box]:
         """Halve the box in the middle of an edge.
@@ -102,17 +170,17 @@ class Box:
         The halves cover the box exactly if `can_split` says so.
         """
         part = self.parts[edge.parameter]
-        middle = _middle(self.space.parameters[edge.parameter], part[edge.first], part[edge.second])
+        middle = _middle(self.items[edge.parameter], part[edge.first], part[edge.second])
         halves = []
         for replaced in (edge.second, edge.first):
             new = part[:replaced] + (middle,) + part[replaced + 1 :]
             parts = self.parts[: edge.parameter] + (new,) + self.parts[edge.parameter + 1 :]
-            halves.append(Box(self.space, parts))
+            halves.append(Box(self.space, parts, self.stratum))
         return halves[0], halves[1]
 
     def can_split(self, edge: Edge) -> bool:
         """Is there a point between the two vertices of an edge, for weights without rounding?"""
-        parameter, part = self.space.parameters[edge.parameter], self.parts[edge.parameter]
+        parameter, part = self.items[edge.parameter], self.parts[edge.parameter]
         first, second = part[edge.first], part[edge.second]
         middle = _middle(parameter, first, second)
         if isinstance(parameter, Real):
@@ -123,7 +191,7 @@ class Box:
     @property
     def segment(self) -> Segment:
         """The whole box as a segment, if it has dimension one."""
-        if self.n_free != 1:
+        if self.n_free != 1 or self.stratum.rays:
             raise ParameterError(f"A box of dimension {self.n_free} is not a segment: {self!r}.")
         ends = [
             {

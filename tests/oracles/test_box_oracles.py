@@ -1,4 +1,4 @@
-"""Branch and bound against clustering at many parameters at once, in plain numpy.
+"""Branch and bound against the plain algorithms at many parameters at once, in plain numpy.
 
 The oracle shares no code with the package: all parameters take one merge at a time, prunings and
 matchings are enumerated, so that it is only for few points. On those a dense sample meets every
@@ -190,3 +190,45 @@ def test_the_oracle_agrees_with_scipy():
         top[x] = top[x] | top[y]
         found.append(top[x])
     assert found == groups[7:]
+
+
+def accuracies(instance, sigmas, weights):
+    """Accuracy (P,) of harmonic labels at all parameters, by dense linear systems."""
+    exponents = np.einsum("pl,lij->pij", weights / sigmas[:, None] ** 2, instance.distances)
+    n = instance.n_points
+    kernel = np.exp(-exponents) * (1 - np.eye(n))
+    free, labeled = instance.unlabeled, instance.labeled
+    system = -kernel[:, free[:, None], free]
+    system[:, np.arange(len(free)), np.arange(len(free))] = kernel[:, free].sum(axis=2)
+    n_classes = len(instance.class_names)
+    right = kernel[:, free[:, None], labeled] @ np.eye(n_classes)[instance.labels]
+    soft = np.linalg.solve(system, right)
+    # Two classes: a tie goes to the second one.
+    labels = soft[:, :, 1] >= 0.5 if n_classes == 2 else soft.argmax(axis=2)
+    return (labels == instance.truth[free]).mean(axis=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_bound_of_harmonic_labels_is_the_best_of_all_cells(seed, n_classes):
+    instances = ct.datasets.random_labeling(
+        2,
+        n_classes=n_classes,
+        n_per_class=12 // n_classes,
+        n_labeled_per_class=2,
+        spread=0.6,
+        metrics=("sqeuclidean", "cityblock"),
+        random_state=seed,
+    )
+    family = ct.HarmonicLabeling(sigma=(0.5, 3), weights="tune", n_metrics=2)
+    result = ct.tune(family, instances, timeout=60)
+    rng = np.random.default_rng(seed)
+    sigmas, shares = np.exp(rng.uniform(np.log(0.5), np.log(3), 20_000)), rng.uniform(size=20_000)
+    # Cells can be smaller than the distances of random settings, so that the best one is added.
+    sigmas = np.append(sigmas, result.best_params["sigma"])
+    shares = np.append(shares, result.best_params["weights"][1])
+    weights = np.column_stack([1 - shares, shares])
+    values = np.mean([accuracies(item, sigmas, weights) for item in instances], axis=0)
+    assert result.status is ct.Status.OPTIMAL
+    assert result.gap == 0.0
+    assert values.max() == pytest.approx(result.upper_bound, abs=1e-12)

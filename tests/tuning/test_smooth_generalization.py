@@ -90,7 +90,8 @@ def test_resamples_and_subsets_are_tuned_to_the_stated_error(tuned):
         assert landscape.upper_bound - landscape(t) <= found.tolerance
     assert 0 < found.tolerance < 0.01 and 0 <= found.chosen_share <= 1
     curve = tuned.learning_curve([1, 3], n_splits=10)
-    assert (curve.tuning > curve.held_out).all() and 0 < curve.tuning_error < 0.01
+    assert (curve.tuning > curve.held_out).all() and (curve.tuning_bound >= curve.tuning).all()
+    assert (curve.tuning_bound - curve.tuning < 0.01).all()
     answers = tuned.instances_needed(0.1)
     assert {a.label for a in answers} >= {"Hoeffding 1963", "Bernstein", "G3"}
 

@@ -33,6 +33,8 @@ class CellMap:
         Low and high end in the first, then in the second parameter. Neighbours share their edges.
     lower, upper : sequence of Fraction
         Proved bounds of the utility on each rectangle.
+    tolerance : Fraction, default=0
+        The value of a rectangle counts as proved if its bounds differ by no more.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class CellMap:
     rectangles: Floats
     lower: tuple[Fraction, ...]
     upper: tuple[Fraction, ...]
+    tolerance: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         rectangles = np.array(self.rectangles, dtype=np.float64)
@@ -74,7 +77,7 @@ class CellMap:
     def decided(self) -> NDArray[np.bool_]:
         """Which rectangles have a proved value."""
         pairs = zip(self.lower, self.upper, strict=True)
-        return np.array([low == high for low, high in pairs])
+        return np.array([high - low <= self.tolerance for low, high in pairs])
 
     @cached_property
     def areas(self) -> Floats:
@@ -90,7 +93,7 @@ class CellMap:
 
     @property
     def values(self) -> list[Fraction]:
-        """The different proved values, in order."""
+        """The different proved values, in order; lower bounds if there is a tolerance."""
         return sorted({low for low, known in zip(self.lower, self.decided, strict=True) if known})
 
     @property
@@ -117,7 +120,7 @@ class CellMap:
     def __call__(self, x: float, y: float) -> float | None:
         """Return the value at a point, None where it is not proved. O(m) for m rectangles."""
         low, high = self.bounds_at(x, y)
-        return float(low) if low == high else None
+        return float((low + high) / 2) if high - low <= self.tolerance else None
 
     def _check(self) -> None:
         """Raise AssertionError unless bounds are ordered and the areas add up to the whole."""

@@ -162,6 +162,13 @@ class Family(ABC):
         """Whether `bound_on_box` is there, so that several parameters can be tuned with a proof."""
         return False
 
+    def strata(self) -> list[Box]:
+        """Return boxes that together hold every setting, where branch and bound begins.
+
+        By default those of the space, with faces of the weights as boxes of their own.
+        """
+        return Box.strata(self.space)
+
     def bound_on_box(self, instance: Any, box: Box, reuse: Any = None) -> BoxBound:
         """Bound the utility on a box of parameters.
 
@@ -170,8 +177,8 @@ class Family(ABC):
         instance : object
             A checked instance of this family.
         box : Box
-            A part of the space; of weights, the points at which exactly those are positive that
-            are positive at some vertex.
+            A part of one of the strata, or any box of the space; of weights, the points at which
+            exactly those are positive that are positive at some vertex.
         reuse : object, optional
             ``reuse`` of the bound on a box that contains this one.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from certune.guarantees.betting import betting_sequence
 from certune.guarantees.bounded_mean import Interval, mean_interval
+from certune.guarantees.candidates import Candidate, Candidates
 from certune.guarantees.guarantee import Guarantee, make_guarantee
 from certune.guarantees.learning import LearningCurve, PowerLaw, learning_curve
 from certune.guarantees.occam import SimpleSetting, best_simple_setting
@@ -51,6 +52,8 @@ from certune.guarantees.worst_case import SurrogateClass, surrogate_bound
 
 __all__ = [
     "Bootstrap",
+    "Candidate",
+    "Candidates",
     "CellCover",
     "CrossValidation",
     "Evidence",

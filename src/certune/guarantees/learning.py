@@ -69,9 +69,9 @@ class LearningCurve:
         Number of random splits for each size.
     n_instances : int
         Number of instances in all.
-    tuning_error : float
-        How much better than the setting that was used the best one can be, on the tuning
-        instances of a split; 0 if all are proved optima.
+    tuning_bound : ndarray of float, optional
+        Mean of proved bounds of the best utility on the tuning instances, if settings were chosen
+        from candidates or by surrogates; None if they are the proved optima.
     """
 
     sizes: IntArray
@@ -82,7 +82,7 @@ class LearningCurve:
     optimism_spread: FloatArray
     n_splits: int
     n_instances: int
-    tuning_error: float = 0.0
+    tuning_bound: FloatArray | None = None
 
     @property
     def optimism(self) -> FloatArray:
@@ -153,17 +153,43 @@ def learning_curve(
     rng = generator(random_state)
     chosen = sizes_of(n, sizes)
     columns = [_splits(refinement, size, count, rng, resolve, smooth) for size in chosen]
+    reached = None
+    if smooth is not None:
+        error = float(max(surrogate.error for surrogate in smooth.surrogates))
+        reached = np.array([best.mean() + error for _, _, best in columns])
+    return curve_of(chosen, [column[:2] for column in columns], n, reached)
+
+
+def curve_of(
+    sizes: Sequence[int],
+    columns: Sequence[tuple[FloatArray, FloatArray]],
+    n_instances: int,
+    tuning_bound: FloatArray | None = None,
+) -> LearningCurve:
+    """Return the curve of utilities on tuning and on other instances, split by split.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of tuning instances.
+    columns : sequence of pair of ndarray
+        For each size, mean utilities on the tuning instances and on the others, one for a split.
+    n_instances : int
+        Number of instances in all.
+    tuning_bound : ndarray of float, optional
+        As in :class:`LearningCurve`.
+    """
     tuning, held_out = np.array([c[0] for c in columns]), np.array([c[1] for c in columns])
     return LearningCurve(
-        sizes=np.array(chosen),
+        sizes=np.array(sizes),
         tuning=tuning.mean(axis=1),
         held_out=held_out.mean(axis=1),
         tuning_spread=tuning.std(axis=1, ddof=1),
         held_out_spread=held_out.std(axis=1, ddof=1),
         optimism_spread=(tuning - held_out).std(axis=1, ddof=1),
-        n_splits=count,
-        n_instances=n,
-        tuning_error=0.0 if smooth is None else 2.0 * float(smooth.mean_error),
+        n_splits=tuning.shape[1],
+        n_instances=n_instances,
+        tuning_bound=tuning_bound,
     )
 
 
@@ -175,6 +201,12 @@ def sizes_of(n: int, sizes: Sequence[int] | None) -> list[int]:
     if not chosen or max(chosen) >= n:
         raise ParameterError(f"sizes must be smaller than the number of instances, {n}: {sizes!r}")
     return chosen
+
+
+def random_subsets(n: int, size: int, count: int, rng: np.random.Generator) -> IntArray:
+    """Return rows of zeros and ones, each with ``size`` ones at random places."""
+    ranks = rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)
+    return (ranks < size).astype(np.int64)
 
 
 def _default_sizes(n: int) -> list[int]:
@@ -190,17 +222,18 @@ def _splits(
     rng: np.random.Generator,
     resolve: Resolve | None,
     smooth: Smooth | None,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Utilities on the tuning instances and on the others, and the best of the refinement."""
     n = refinement.n_functions
-    ranks = rng.permuted(np.tile(np.arange(n), (n_splits, 1)), axis=1)
-    weights = (ranks < size).astype(np.int64)
+    weights = random_subsets(n, size, n_splits, rng)
     optima = refinement.optima(weights)
     functions = refinement.functions if smooth is None else smooth.functions
     utilities = utilities_at(functions, optima.centres, resolve)
     held_out = np.where(weights == 0, utilities, 0.0).sum(axis=1) / (n - size)
     if smooth is None:
-        return optima.values, held_out
-    return np.where(weights == 1, utilities, 0.0).sum(axis=1) / size, held_out
+        return optima.values, held_out, optima.values
+    tuning = np.where(weights == 1, utilities, 0.0).sum(axis=1) / size
+    return tuning, held_out, optima.values
 
 
 def utilities_at(

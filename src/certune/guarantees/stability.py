@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from certune.guarantees.surrogates import Smooth
 from certune.pfaffian.bounds.arithmetic import probability
 from certune.pfaffian.structure import whole_number
 
+if TYPE_CHECKING:
+    from certune.guarantees.candidates import Candidate
+
 # Utility of an instance (by its number) at a coordinate at which its function is not decided.
 Resolve = Callable[[int, float], Fraction]
 
@@ -35,14 +39,14 @@ class Fold:
     ----------
     left_out : tuple of int
         Numbers of the instances that were left out.
-    selection : Selection
-        The optimum on the others.
+    selection : Selection or Candidate
+        The optimum on the others; with several parameters, the best candidate.
     value_exact : Fraction
         Its mean utility on those that were left out.
     """
 
     left_out: tuple[int, ...]
-    selection: Selection
+    selection: Selection | Candidate
     value_exact: Fraction
 
     @property
@@ -94,15 +98,19 @@ class CrossValidation:
 
     @property
     def coordinates(self) -> FloatArray:
-        """The setting chosen in each fold."""
-        return np.array([fold.selection.coordinate for fold in self.folds])
+        """The setting chosen in each fold, if there is one parameter."""
+        chosen = [f.selection for f in self.folds if isinstance(f.selection, Selection)]
+        return np.array([selection.coordinate for selection in chosen])
 
     def __str__(self) -> str:
-        low, high = float(self.coordinates.min()), float(self.coordinates.max())
+        settings = f"{len({str(fold.selection.params) for fold in self.folds})} different settings"
+        if self.coordinates.size:
+            low, high = float(self.coordinates.min()), float(self.coordinates.max())
+            settings = f"settings from {low:.6g} to {high:.6g}"
         return (
             f"{len(self.folds)}-fold cross-validation: estimated utility "
             f"{self.value_estimate:.4f} ± {self.standard_error:.4f}, estimated optimism "
-            f"{self.optimism_estimate:.4f}, settings from {low:.6g} to {high:.6g}"
+            f"{self.optimism_estimate:.4f}, {settings}"
         )
 
 
@@ -129,22 +137,36 @@ def cross_validate(
         counts otherwise.
     """
     n = len(duals)
-    if n < 2:
-        raise ParameterError(f"cross-validation needs at least 2 instances, got {n}")
-    count = min(n, 10) if n_folds is None else whole_number("n_folds", n_folds, 2)
-    if count > n:
-        raise ParameterError(f"n_folds must be at most the number of instances, {n}, got {count}")
-    order = generator(random_state).permutation(n)
     utilities: list[Fraction] = [Fraction(0)] * n
     folds = []
-    for part in np.array_split(order, count):
-        left_out = tuple(sorted(part.tolist()))
+    for left_out in folds_of(n, n_folds, random_state):
         chosen = optimum(mean(duals[i] for i in range(n) if i not in left_out), rule="best")
         for i in left_out:
             utilities[i] = utility_at(duals, i, chosen.coordinate, resolve)
         value = sum((utilities[i] for i in left_out), Fraction(0)) / len(left_out)
         folds.append(Fold(left_out, chosen, value))
     return CrossValidation(tuple(folds), tuple(utilities))
+
+
+def folds_of(n: int, n_folds: int | None, random_state: RandomState) -> list[tuple[int, ...]]:
+    """Return a random partition of n instances into folds, by default 10 or n if there are fewer.
+
+    Parameters
+    ----------
+    n : int
+        Number of instances.
+    n_folds : int or None
+        Number of folds, 2 to n.
+    random_state : int or numpy Generator
+        Source of the partition.
+    """
+    if n < 2:
+        raise ParameterError(f"cross-validation needs at least 2 instances, got {n}")
+    count = min(n, 10) if n_folds is None else whole_number("n_folds", n_folds, 2)
+    if count > n:
+        raise ParameterError(f"n_folds must be at most the number of instances, {n}, got {count}")
+    order = generator(random_state).permutation(n)
+    return [tuple(sorted(part.tolist())) for part in np.array_split(order, count)]
 
 
 def utility_at(

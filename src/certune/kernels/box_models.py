@@ -187,18 +187,33 @@ def _finish(record, lane, value, sense, low, high, error):
 
 
 @njit(cache=True, nogil=True)
-def product_record(row, tilts, n_linear, sense, error, record):
-    """Record of a product of powers, whose exponent is linear; False if there is none."""
+def product_record(row, tilts, scale, half, n_linear, sense, error, record):
+    """Record of a product of powers whose exponents are s times a box; False if there is none.
+
+    ``scale`` and ``half`` are centre and half width of s. The logarithm is bilinear: what is not
+    linear is at most half * share.
+    """
+    lane = 1
     reach = 0.0
+    if half > 0.0:
+        record[lane] = half * (row[0] - tilts[0])
+        reach += abs(record[lane])
+        lane += 1
+    share = 0.0
     for c in range(n_linear):
-        record[1 + c] = row[1 + c] - tilts[1 + c]
-        reach += abs(record[1 + c])
+        part = row[1 + c] - tilts[1 + c]
+        record[lane] = scale * part
+        share += abs(part)
+        lane += 1
+    cross = half * share
+    reach += scale * share + cross
     if not reach <= LARGEST_EXPONENT:
         return False
     excess = reach * reach / (2.0 - reach / 1.5)
-    value = math.exp(row[0] - tilts[0])
-    _finish(record, 1 + n_linear, value, sense, 0.0, excess, error)
-    record[2 + n_linear] = np.inf
+    value = math.exp(scale * (row[0] - tilts[0]))
+    _finish(record, lane, value, sense, -cross, excess + cross, error)
+    moves = (scale + half) * share * math.exp(reach) - scale * share
+    record[lane + 1] = 2.0 * value * (moves + error)
     return True
 
 
@@ -209,6 +224,10 @@ def box_cox_record(row, tilts, half, n_linear, curved, sense, error, record):
     Expanded at a = 0: l0 + a l0^2 / 2 + r.
     """
     share = row[n_linear + 1]
+    if not curved:
+        share = 0.0
+        for c in range(n_linear):
+            share += abs(row[1 + c] - tilts[1 + c])
     if not share <= LARGEST_SHARE:
         return False
     log = row[0] - tilts[0]
@@ -222,14 +241,13 @@ def box_cox_record(row, tilts, half, n_linear, curved, sense, error, record):
     third = half * half * size * size * size / (6.0 * (1.0 - reach))
     record[1] = sense * 0.5 * half * log * log
     for c in range(n_linear):
-        record[2 + c] = sense * row[1 + c]
+        record[2 + c] = sense * (row[1 + c] if curved else row[1 + c] - tilts[1 + c])
     low = -bend - cross - third
     high = cross + third
     record[0] = sense * (log + 0.5 * (low + high))
     record[2 + n_linear] = 0.5 * (high - low) + error * (1.0 + size)
-    record[3 + n_linear] = np.inf
-    if curved:
-        record[3 + n_linear] = 2.0 * (share * (math.exp(reach) / (1.0 - share) - 1.0) + error)
+    turn = math.exp(reach) / (1.0 - share) if curved else math.exp(reach)
+    record[3 + n_linear] = 2.0 * (share * (turn - 1.0) + error * (1.0 + size))
     return True
 
 
@@ -251,9 +269,9 @@ def build_models(
 ):
     """Records of all pairs of clusters.
 
-    ``alpha`` and ``half`` are centre and half width of the exponent (WEIGHTED), or 1 and the
-    reach of the ray parameter (PRODUCT in Box-Cox form).  ``error`` is the relative rounding error
-    that records must cover.
+    ``alpha`` and ``half`` are centre and half width of the exponent (WEIGHTED) or of the factor of
+    all exponents (PRODUCT); in Box-Cox form, ``half`` is the reach of either.  ``error`` is the
+    relative rounding error that records must cover.
 
     Returns the records, the extreme pairs of points, the numbers of interval and simplex lanes,
     the mean share of every lane, and whether every pair has a model.
@@ -270,7 +288,7 @@ def build_models(
             0 if vertices.shape[0] == 1 else (1 if vertices.shape[0] == 2 else vertices.shape[0])
         )
         n_simplex = n_linear if n_linear > 2 else 0
-    has_power = box_cox or (mode == WEIGHTED and half > 0.0)
+    has_power = box_cox or half > 0.0
     n_intervals = (1 if has_power else 0) + n_linear - n_simplex
     width = n_intervals + n_simplex + 3
     channels = 3 if minmax else 1
@@ -296,7 +314,7 @@ def build_models(
                     row, tilts, half, n_linear, mode == WEIGHTED, sense, error, record
                 )
             elif mode == PRODUCT:
-                good = product_record(row, tilts, n_linear, sense, error, record)
+                good = product_record(row, tilts, alpha, half, n_linear, sense, error, record)
             else:
                 good = power_record(
                     row, tilts, alpha, half, n_linear, n_simplex, sense, error, record

@@ -1,7 +1,7 @@
 """Orders of two linkage values on a box of parameters, from their records.
 
 Records are those of `box_models`.  Every answer is proved for the whole box, or for the box without
-a face of the weights on which the two values agree; ``docs/theory/branch-and-bound.md`` says why.
+a face on which the two values agree; ``docs/theory/branch-and-bound.md`` says why.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def surplus(far, near, n_intervals, n_simplex):
 
 
 @njit(cache=True, nogil=True)
-def slope(far, near, n_intervals, n_simplex, start, stop):
-    """Lower bound of the slope of (far - near) from one vertex of the weights to another.
+def slope(far, near, n_intervals, n_simplex, lane, start, stop):
+    """Lower bound of the slope of (far - near) from one vertex of a part of the box to another.
 
     Positive on the whole box and zero at a face proves the order everywhere else.
     """
@@ -38,25 +38,30 @@ def slope(far, near, n_intervals, n_simplex, start, stop):
         c = 1 + n_intervals
         rise = (far[c + stop] - near[c + stop]) - (far[c + start] - near[c + start])
     else:
-        rise = 2.0 * (stop - start) * (far[n_intervals] - near[n_intervals])
+        rise = 2.0 * (stop - start) * (far[lane] - near[lane])
     return rise - (far[last] + near[last])
 
 
 @njit(cache=True, nogil=True)
 def may_vanish(far, near, n_intervals, n_simplex, face):
-    """Can (far - near) be zero at the vertices of a face, as far as the records tell?"""
+    """Can (far - near) be zero at the vertices of a face, as far as the records tell?
+
+    A face is given by which vertices of one part of the box belong to it, and, if that part is an
+    interval, by its lane.
+    """
     rho = n_intervals + n_simplex + 1
-    moving = n_intervals if n_simplex > 0 else n_intervals - 1
+    lane = face[-1]
     room = far[rho] + near[rho]
-    for c in range(1, 1 + moving):
-        room += abs(far[c] - near[c])
-    for k in range(face.size):
+    for c in range(1, 1 + n_intervals):
+        if c != lane:
+            room += abs(far[c] - near[c])
+    for k in range(face.size - 1):
         if face[k]:
             value = far[0] - near[0]
             if n_simplex > 0:
                 value += far[1 + n_intervals + k] - near[1 + n_intervals + k]
             else:
-                value += (2 * k - 1) * (far[n_intervals] - near[n_intervals])
+                value += (2 * k - 1) * (far[lane] - near[lane])
             if abs(value) > room:
                 return False
     return True
@@ -64,16 +69,17 @@ def may_vanish(far, near, n_intervals, n_simplex, face):
 
 @njit(cache=True, nogil=True)
 def order_off_face(far, near, n_intervals, n_simplex, face):
-    """1 or -1 if two values that agree on a face of the weights are ordered off it, else 0."""
+    """1 or -1 if two values that agree on a face are ordered off it, else 0."""
+    lane = face[-1]
     start = 0
     while not face[start]:
         start += 1
     rises = True
     falls = True
-    for k in range(face.size):
+    for k in range(face.size - 1):
         if not face[k]:
-            rises = rises and slope(far, near, n_intervals, n_simplex, start, k) > 0.0
-            falls = falls and slope(near, far, n_intervals, n_simplex, start, k) > 0.0
+            rises = rises and slope(far, near, n_intervals, n_simplex, lane, start, k) > 0.0
+            falls = falls and slope(near, far, n_intervals, n_simplex, lane, start, k) > 0.0
     return 1 if rises else (-1 if falls else 0)
 
 

@@ -12,11 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
-import flint
-from flint import arb
-
-from certune.pfaffian.evaluation import PRECISION, Jet, as_ball, ball_sign, enclose, jet
 from certune.pfaffian.expressions import Expression
+from certune.pfaffian.ranges import sign_on
 
 Ranges = dict[str, tuple[float, float]]
 
@@ -55,24 +52,6 @@ class Box:
             yield {name: Fraction(x) for name, x in zip(self.ranges, corner, strict=True)}
 
 
-def _sign_on(node: Expression, ranges: Ranges) -> int | None:
-    """Sign on a box, by the natural enclosure and by the mean value theorem."""
-    value = enclose(node, ranges)
-    sign = ball_sign(value)
-    if sign is not None or not value.is_finite():
-        return sign
-    with flint.ctx.workprec(PRECISION):
-        sides = {name: as_ball(ranges[name]) for name in node.parameters}
-        centre = {name: arb(0.5 * sum(ranges[name])) for name in sides}
-        value = enclose(node, centre)
-        for name in sides:
-            moving = {each: Jet(sides[each], arb(1) if each == name else None) for each in sides}
-            slope = jet(node, moving, {}).slope
-            if slope is not None:
-                value += slope * (sides[name] - centre[name])
-        return ball_sign(value)
-
-
 def split_by_sign(
     forms: Sequence[Expression], boxes: list[Box], budget: int
 ) -> dict[int | None, list[Box]]:
@@ -95,7 +74,7 @@ def split_by_sign(
     while pending:
         following: list[Box] = []
         for position, box in enumerate(pending):
-            signs = (_sign_on(form, box.ranges) for form in forms)
+            signs = (sign_on(form, box.ranges) for form in forms)
             sign = next((sign for sign in signs if sign is not None), None)
             n_used += 1
             if sign is not None:

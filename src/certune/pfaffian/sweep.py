@@ -113,7 +113,7 @@ class _Decision(NamedTuple):
     relation: Relation
 
 
-class _Guided(Oracle):
+class GuidedOracle(Oracle):
     """An oracle that lets the sorts of a program start from the orders of an earlier run."""
 
     def __init__(self, hints: list[list[int]]) -> None:
@@ -121,16 +121,18 @@ class _Guided(Oracle):
         self.orders: list[list[int]] = []
 
     def suggested_order(self, length: int) -> list[int] | None:
+        """Return the order of the same sort in the earlier run."""
         position = len(self.orders)
         if position < len(self._hints) and len(self._hints[position]) == length:
             return self._hints[position]
         return None
 
     def note_order(self, order: list[int]) -> None:
+        """Keep the order for later runs."""
         self.orders.append(order)
 
 
-class _Pass(_Guided):
+class _Pass(GuidedOracle):
     """Decides for the points just right of `t`, and keeps how far the decisions hold."""
 
     def __init__(self, hints: list[list[int]], predicates: _Predicates, t: float) -> None:
@@ -180,7 +182,7 @@ class _Pass(_Guided):
             self.next_start = start
 
 
-class _Outcomes(_Guided):
+class _Outcomes(GuidedOracle):
     """Follows one of the paths that the signs in an open interval allow."""
 
     def __init__(

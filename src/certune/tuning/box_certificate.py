@@ -105,7 +105,7 @@ class BoxCertificate:
             If the cuts are not those of the strata of the family's space.
         """
         cuts, uppers = iter(self.cuts), iter(self.uppers)
-        for stratum in Box.strata(family.space):
+        for stratum in family.strata():
             pending = [stratum]
             while pending:
                 box = pending.pop()
@@ -137,7 +137,7 @@ def make_box_certificate(
     cuts: list[int] = []
     uppers: list[Fraction] = []
     if cover is not None:
-        pending = list(reversed(range(len(Box.strata(family.space)))))
+        pending = list(reversed(range(len(family.strata()))))
         while pending:
             number = pending.pop()
             if number in cover.halves:

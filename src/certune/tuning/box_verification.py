@@ -126,11 +126,11 @@ def _check_origin(certificate: BoxCertificate, family: Family, instances: list[A
 def _check_leaf(box: Box, upper: Fraction, family: Family, instances: list[Any]) -> int:
     """Prove the bound of a box again; returns the number of plain runs."""
     largest = Fraction(family.utility_range[1])
-    if upper >= largest:
+    if upper >= largest or box.is_empty:
         return 0
     total = sum((family.run_exact(item, box.centre) for item in instances), Fraction(0))
     demand(
-        total <= upper * len(instances),
+        total <= (upper + Fraction(family.tolerance)) * len(instances),
         f"The certificate bounds the mean utility on {box!r} by {upper}, but runs at its centre "
         f"give {total / len(instances)}.",
     )
@@ -146,6 +146,8 @@ def _check_leaf(box: Box, upper: Fraction, family: Family, instances: list[Any])
     pending = [(box, 0)]
     while pending:
         part, depth = pending.pop()
+        if part.is_empty:
+            continue
         bounds = [family.bound_on_box(item, part) for item in instances]
         proved = sum((bound.upper for bound in bounds), Fraction(0)) / len(instances)
         if proved <= upper:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from certune.box import Box, Edge
-from certune.errors import CertificateError
+from certune.errors import CertificateError, UndecidedError
 from certune.families.base import BoxBound, Family
 from certune.tuning.line_search import LineSearch
 from certune.tuning.workers import TimeIsUp, Workers
@@ -109,7 +109,9 @@ class BranchAndBound:
         self._queue: list[tuple[Fraction, int, Node]] = []
         self._n_bounds = 0
         self._highest = Fraction(family.utility_range[1])
-        self.strata = Box.strata(family.space)
+        self._slack = Fraction(family.tolerance) * len(instances)
+        self._finished_upper = Fraction(family.utility_range[0]) * len(instances)
+        self.strata = family.strata()
         self.n_nodes = 0
         self.cover = Cover()
         self.stuck: list[Node] = []
@@ -131,7 +133,7 @@ class BranchAndBound:
     @property
     def upper_total(self) -> Fraction:
         """No setting has a larger sum of utilities."""
-        bounds = [self.best_total, *(node.upper for node in self.stuck)]
+        bounds = [self.best_total, self._finished_upper, *(node.upper for node in self.stuck)]
         if self._queue:
             bounds.append(-self._queue[0][0])
         return max(bounds)
@@ -139,12 +141,16 @@ class BranchAndBound:
     @property
     def n_open(self) -> int:
         """Boxes that are not finished."""
-        return sum(-key > self.best_total for key, _, _ in self._queue) + len(self.stuck)
+        return sum(not self._is_finished(-key) for key, _, _ in self._queue) + len(self.stuck)
 
     @property
     def finished(self) -> bool:
         """Is there nothing left to halve?"""
-        return not self._queue or -self._queue[0][0] <= self.best_total
+        return not self._queue or self._is_finished(-self._queue[0][0])
+
+    def _is_finished(self, upper: Fraction) -> bool:
+        """Can a box with this bound hold nothing better, as far as utilities are known?"""
+        return upper <= self.best_total + self._slack
 
     def step(self) -> None:
         """Halve the most promising boxes; raises `TimeIsUp` and leaves the search as it was."""
@@ -152,6 +158,7 @@ class BranchAndBound:
         while not self.finished and len(taken) < BATCH:
             taken.append(heapq.heappop(self._queue))
         try:
+            self._try_centre(taken[0][2].box)
             self._work(taken)
         except BaseException:
             for entry in taken:
@@ -160,6 +167,13 @@ class BranchAndBound:
         while self._n_bounds >= BOUNDS_PER_LINE and not self.finished:
             self._n_bounds -= BOUNDS_PER_LINE
             self._lines.step()
+
+    def _try_centre(self, box: Box) -> None:
+        """Run a setting of the most promising box, which may be better than any on a line."""
+        try:
+            self._lines.offer(box.centre)
+        except UndecidedError:
+            pass  # a tie that nobody can break; another box will do
 
     def _work(self, taken: list[tuple[Fraction, int, Node]]) -> None:
         found: list[list[Node]] = [[] for _ in taken]
@@ -173,7 +187,7 @@ class BranchAndBound:
             else:
                 edge = edges[place] = node.best_edge
                 jobs += [(place, node, half) for half in node.box.split(edge)]
-        threshold = self.best_total
+        threshold = self.best_total + self._slack
         results = self._workers.map(lambda job: self._bounded(job[1], job[2], threshold), jobs)
         for (place, _, _), result in zip(jobs, results, strict=True):
             found[place].append(result)
@@ -191,7 +205,8 @@ class BranchAndBound:
         self._n_bounds += sum(node.n_new for node in found)
         for place, node in zip(numbers, found, strict=True):
             self.cover.uppers[place] = node.upper
-            if node.upper <= self.best_total:
+            if self._is_finished(node.upper):
+                self._finished_upper = max(self._finished_upper, node.upper)
                 continue
             if node.settled:
                 self._accept(node)

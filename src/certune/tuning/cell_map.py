@@ -44,7 +44,9 @@ def cell_map(
     -------
     CellMap
         Rectangles with proved values, and slivers with bounds. The edges of the plane at which a
-        weight is 0, where ties can be broken otherwise, are not part of it.
+        weight is 0, where ties can be broken otherwise, are not part of it. Of a family with a
+        tolerance, whose utility varies, values count as proved up to the same fraction of the
+        utility range.
 
     Raises
     ------
@@ -69,15 +71,17 @@ def cell_map(
     unknown: tuple[BoxBound | None, ...] = (None,) * len(listed)
     pending = [(box, unknown, (0, 0))]
     deepest = (resolution - 1).bit_length()
+    lowest, highest = (Fraction(end) for end in family.utility_range)
+    slack = (highest - lowest) / resolution if family.tolerance else Fraction(0)
     while pending:
         part, known, depths = pending.pop()
         bounds = tuple(
             old
-            if old is not None and old.settled
+            if old is not None and old.upper - old.lower <= slack
             else _narrowed(family.bound_on_box(item, part, None if old is None else old.reuse), old)
             for item, old in zip(listed, known, strict=True)
         )
-        open_bounds = [bound for bound in bounds if not bound.settled]
+        open_bounds = [bound for bound in bounds if bound.upper - bound.lower > slack]
         if not open_bounds or min(depths) >= deepest:
             rectangles.append(_ends(part, axes[0]) + _ends(part, axes[1]))
             lower.append(sum((b.lower for b in bounds), Fraction(0)) / len(listed))
@@ -94,7 +98,7 @@ def cell_map(
         deeper = (depths[0] + 1 - chosen, depths[1] + chosen)
         pending += [(half, bounds, deeper) for half in reversed(part.split(edges[chosen]))]
     names = (_title(box, axes[0]), _title(box, axes[1]))
-    return CellMap(names, rectangles, tuple(lower), tuple(upper))  # type: ignore[arg-type]
+    return CellMap(names, rectangles, tuple(lower), tuple(upper), slack)  # type: ignore[arg-type]
 
 
 def _narrowed(bound: BoxBound, old: BoxBound | None) -> BoxBound:

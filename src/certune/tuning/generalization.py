@@ -19,11 +19,13 @@ from certune.guarantees import (
     InstancesNeeded,
     LearningCurve,
     Selection,
+    SignedSums,
     bootstrap,
     cross_validate,
     instances_needed,
     learning_curve,
     make_guarantee,
+    rademacher,
 )
 from certune.guarantees.rademacher import DEFAULT_DRAWS
 from certune.guarantees.randomness import RandomState
@@ -42,7 +44,8 @@ class Generalization(TunedSample):
     With one free parameter, all use the exact functions of the finished instances; smooth ones up
     to their stated errors, or through step functions close to them. A line through
     a larger space was chosen by looking at the instances: functions along it say nothing about
-    new ones, so that with several parameters only what needs no functions remains.
+    new ones, so that with several parameters only what needs no functions remains, or can do with
+    bounds on a cover of all settings.
     """
 
     def evaluate(
@@ -152,13 +155,14 @@ class Generalization(TunedSample):
             tuned,
             self.upper_bound_exact if duals is None else self.landscape.upper_bound_exact,
             duals=duals,
+            cover=self._cover_sums,
             delta=delta,
             held_out=None if evidence is None else self._lowered(evidence.utilities),
             structure=structure,
             kinds=kinds,
             n_draws=n_draws,
             random_state=random_state,
-            scale=self._scale,
+            scale="linear" if duals is None else self._scale,
             surrogate=surrogate,
             notes=[*notes, *(() if evidence is None else evidence.notes)],
         )
@@ -191,11 +195,17 @@ class Generalization(TunedSample):
         """
         if structure is None:
             structure = self.family.structure_of(self.instances)
-        duals, complexity, curve = self._functions, None, None
-        if duals is not None:
+        complexity, curve = None, None
+        has_functions = self._functions is not None
+        sums: SignedSums | None = self._refinement if has_functions else self._cover_sums
+        if sums is not None:
             if self.family.proves_duals:
-                complexity = self._complexity(random_state)
-            if len(duals) > 1:
+                complexity = (
+                    self._complexity(random_state)
+                    if has_functions
+                    else rademacher(sums, random_state=random_state)
+                )
+            if sums.n_functions > 1:
                 curve = self.learning_curve(random_state=random_state)
         return instances_needed(
             self._tuned,

@@ -17,6 +17,7 @@ from certune.dual.integers import rounded_up
 from certune.errors import ParameterError
 from certune.families.base import Family
 from certune.guarantees import (
+    CellCover,
     JointRefinement,
     RademacherComplexity,
     Smooth,
@@ -58,6 +59,11 @@ class TunedSample:
         """Whether the coordinate of the segment is a parameter with a logarithmic scale."""
         free = {item.name: item for item in self.family.space.parameters}
         return "log" if isinstance(free.get(self.segment.name), LogReal) else "linear"
+
+    @property
+    def _cover_sums(self) -> CellCover | None:
+        """Bounds of the utilities on a cover of the settings, if there are such."""
+        return None
 
     @property
     def _functions(self) -> list[DualFunction] | None:

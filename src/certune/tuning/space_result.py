@@ -15,19 +15,21 @@ from certune.tuning.branching import Cover
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.line_search import line_through
 from certune.tuning.result import TuningResult
+from certune.tuning.space_generalization import SpaceGeneralization, box_around
 from certune.tuning.status import Status
 
 # A box around the best setting is shrunk at most this often until its utility is proved constant.
 MOST_SHRINKINGS = 48
 
 
-class SpaceTuningResult(TuningResult):
+class SpaceTuningResult(SpaceGeneralization, TuningResult):
     """Result of :func:`certune.tune` for several free parameters.
 
     `best_params`, `best_value`, `upper_bound`, `gap`, `baselines` and `evaluate` mean the same as
     for one parameter. `segment`, `landscape` and `duals` are the exact functions along the line
     through the best setting on which the first parameter varies; they are computed when first
-    asked for, as is `best_region`.
+    asked for, as is `best_region`. `guarantee`, `cross_validate`, `learning_curve`, `select` and
+    `instances_needed` use bounds on a cover of all settings by boxes, `cover`.
 
     Parameters
     ----------
@@ -119,9 +121,10 @@ class SpaceTuningResult(TuningResult):
         return []
 
     def _is_optimal(self, box: Box) -> bool:
+        slack = Fraction(self.family.tolerance)
         for instance, utility in zip(self.instances, self.evaluation.utilities, strict=True):
             bound = self.family.bound_on_box(instance, box)
-            if not bound.lower == bound.upper == utility:
+            if not utility - slack <= bound.lower <= bound.upper <= utility + slack:
                 return False
         return True
 
@@ -152,25 +155,3 @@ class SpaceTuningResult(TuningResult):
         from certune.tuning.summary import summary_of_space
 
         return summary_of_space(self)
-
-
-def box_around(family: Family, params: dict[str, Any], share: float) -> Box:
-    """Return a box around a setting whose edges are a share of those of the space."""
-    parts: list[Any] = []
-    for item in family.space.parameters:
-        value = params[item.name]
-        if isinstance(item, Simplex):
-            corners = [i for i, weight in enumerate(value) if weight > 0.0]
-            parts.append(
-                tuple(
-                    tuple(
-                        (1.0 - share) * weight + share * float(i == corner)
-                        for i, weight in enumerate(value)
-                    )
-                    for corner in corners
-                )
-            )
-        else:
-            reach = share * (item.high - item.low)
-            parts.append(((max(item.low, value - reach),), (min(item.high, value + reach),)))
-    return Box(family.space, tuple(parts))

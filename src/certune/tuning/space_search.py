@@ -164,7 +164,7 @@ class _SpaceSearch:
             if max_nodes is not None and boxes.n_nodes >= max_nodes:
                 return Status.NODE_LIMIT
             boxes.step()
-        if boxes.upper_total == boxes.best_total:
+        if boxes.upper_total - boxes.best_total <= self.family.tolerance * len(self.instances):
             return Status.OPTIMAL
         return (
             Status.GAP_LIMIT

@@ -84,6 +84,9 @@ class BoxProblem:
 
     def bound(self, box: Box, reuse: Reuse) -> BoxBound:
         """Bounds on a box, from what is known on a box around it."""
+        if box.is_empty:
+            low = self.utility.low
+            return BoxBound(low, low, (0.0,) * len(box.edges), 0, reuse)
         if self.kind == "product":
             found = self._product(box, reuse.merges)
         else:
@@ -127,10 +130,11 @@ class BoxProblem:
         low, high = self._alpha(box, "alpha")
         vertices: Any = box.vertices("weights") if "weights" in box.names else (self.weights,)
         present = tuple(i for i, column in enumerate(zip(*vertices, strict=True)) if any(column))
-        faces, face_codes = self._faces(vertices, present)
         around_zero = low <= 0.0 <= high
         centre = 0.0 if around_zero else 0.5 * low + 0.5 * high
         half = _reach(low, high, centre)
+        lane = 1 + (around_zero or half > 0.0) if len(vertices) == 2 else 0
+        faces, face_codes = self._faces(vertices, present, lane)
         return self._outcomes(
             WEIGHTED,
             np.array(vertices),
@@ -146,7 +150,7 @@ class BoxProblem:
         )
 
     def _faces(
-        self, vertices: tuple[tuple[float, ...], ...], present: tuple[int, ...]
+        self, vertices: tuple[tuple[float, ...], ...], present: tuple[int, ...], lane: int
     ) -> tuple[NDArray[np.int64], Codes]:
         """Faces of the weights that the box touches: which vertices, and codes of pairs there."""
         n = self.instance.n_points
@@ -160,7 +164,8 @@ class BoxProblem:
                         codes.append(self._face_codes(metrics))
         if not masks:
             return _NO_FACES, np.zeros((0, n, n), dtype=np.uint64)
-        return np.array(masks, dtype=np.int64), np.stack(codes)
+        lanes = np.full((len(masks), 1), lane)
+        return np.column_stack([np.array(masks, dtype=np.int64), lanes]), np.stack(codes)
 
     def _outcomes(
         self,
@@ -220,27 +225,74 @@ class BoxProblem:
 
     def _product(self, box: Box, merges: NDArray[np.int16]) -> _Outcomes:
         intervals = [self._alpha(box, name) for name in self.alpha_names]
-        if all(low <= 0.0 <= high for low, high in intervals):
+        stratum = box.stratum
+        senses = [float(stratum.side)] if stratum.side else _senses(intervals)
+        if stratum.rays:
+            low, high = box.parts[-1][0][0], box.parts[-1][-1][0]
+            found = [self._rays(intervals, (low, high), sense, merges) for sense in senses]
+        elif all(low <= 0.0 <= high for low, high in intervals):
             return self._around_origin(intervals, merges)
-        found = [self._exponents(intervals, sense, None, merges) for sense in _senses(intervals)]
+        else:
+            factor, off_axes = (1.0, 1.0), stratum.off_axes
+            found = [self._exponents(intervals, factor, s, merges, off_axes) for s in senses]
         return _union(found, merges)
+
+    def _rays(
+        self,
+        intervals: list[Interval],
+        factor: Interval,
+        sense: float,
+        merges: NDArray[np.int16],
+        off_axes: bool = True,
+    ) -> _Outcomes:
+        """Trees for all exponents s * p with p in a box and s, not 0, in an interval."""
+        if factor[0] == 0.0:
+            # A scale that is a power of two keeps the directions exact.
+            largest = max(abs(end) for ends in intervals for end in ends)
+            scale = math.ldexp(1.0, math.frexp(largest)[1])
+            intervals = [(low / scale, high / scale) for low, high in intervals]
+            factor = (0.0, factor[1] * scale)
+        return self._exponents(intervals, factor, sense, merges, off_axes)
 
     def _exponents(
         self,
         intervals: list[Interval],
+        factor: Interval,
         sense: float,
-        length: float | None,
         merges: NDArray[np.int16],
+        off_axes: bool,
     ) -> _Outcomes:
-        """Trees for these exponents; with a length, for all s * exponents with s up to it."""
+        """Trees for these exponents times a factor, which is in Box-Cox form if it can be 0."""
         centre = [0.5 * low + 0.5 * high for low, high in intervals]
         halves = [_reach(*ends, c) for ends, c in zip(intervals, centre, strict=True)]
-        exponent = sum(max(abs(low), abs(high)) for low, high in intervals)
-        codes = self.instance.pair_codes
+        exponent = factor[1] * sum(max(abs(low), abs(high)) for low, high in intervals)
+        present = tuple(i for i, ends in enumerate(intervals) if ends != (0.0, 0.0))
+        codes = self._face_codes(present)
         vertices = np.array([centre, halves])
-        rays = length is not None
-        half = 0.0 if length is None else length
-        return self._outcomes(PRODUCT, vertices, 1.0, half, rays, sense, exponent, merges, codes)
+        box_cox = factor[0] == 0.0
+        middle = 1.0 if box_cox else 0.5 * factor[0] + 0.5 * factor[1]
+        half = factor[1] if box_cox else _reach(*factor, middle)
+        lane = 2 if half > 0.0 or box_cox else 1
+        faces = self._axes(intervals, present, lane) if off_axes else ()
+        return self._outcomes(
+            PRODUCT, vertices, middle, half, box_cox, sense, exponent, merges, codes, *faces
+        )
+
+    def _axes(
+        self, intervals: list[Interval], present: tuple[int, ...], lane: int
+    ) -> tuple[NDArray[np.int64], Codes] | tuple[()]:
+        """Ends of the box at which an exponent is 0, with codes of pairs that agree otherwise."""
+        faces, codes = [], []
+        for i, (low, high) in enumerate(intervals):
+            if low == high:
+                continue
+            if low == 0.0 or high == 0.0:
+                faces.append([low == 0.0, high == 0.0, lane])
+                codes.append(self._face_codes(tuple(k for k in present if k != i)))
+            lane += 1
+        if not faces:
+            return ()
+        return np.array(faces, dtype=np.int64), np.stack(codes)
 
     def _around_origin(self, intervals: list[Interval], merges: NDArray[np.int16]) -> _Outcomes:
         """Trees near exponents 0, where the order depends on the direction alone.
@@ -257,15 +309,12 @@ class BoxProblem:
         ]
         shares = np.array([0.0, *(high - low for low, high in intervals if low < high)])
         # The exponents 0 themselves are the limit in the direction (1, ..., 1).
-        found = [self._exponents([(1.0, 1.0)] * n_metrics, 1.0, 0.0, merges)]
+        found = [self._exponents([(1.0, 1.0)] * n_metrics, (0.0, 0.0), 1.0, merges, False)]
         n_parts = 0
         while open_faces:
             face = open_faces.pop()
             n_parts += 1
-            # A scale that is a power of two keeps the directions exact.
-            scale = math.ldexp(1.0, math.frexp(max(abs(end) for ends in face for end in ends))[1])
-            directions = [(low / scale, high / scale) for low, high in face]
-            parts = [self._exponents(directions, s, scale, merges) for s in _senses(face)]
+            parts = [self._rays(face, (0.0, 1.0), s, merges, False) for s in _senses(face)]
             if all(part.partitions is not None for part in parts):
                 found += parts
                 continue
@@ -284,7 +333,15 @@ class BoxProblem:
     def _importance(self, box: Box, shares: Floats) -> tuple[float, ...]:
         """How far the exponents of the pairs move along every edge of the box, on average."""
         if self.kind == "product":
-            return tuple(float(share) for share in shares[1 : 1 + len(box.edges)])
+            directions = [float(share) for share in shares[1:]]
+            if not box.stratum.rays:
+                return tuple(directions[: len(box.edges)])
+            # A common factor changes orders by what is not linear only.
+            low, high = box.parts[-1][0][0], box.parts[-1][-1][0]
+            across = directions[: len(box.edges) - 1]
+            along = (0.5 * (high - low) * float(shares[0])) ** 2
+            along += 0.125 * (high - low) * sum(across)
+            return (*(0.5 * (low + high) * share for share in across), along)
         low, high = self._alpha(box, "alpha")
         slope = max(1.0, abs(low), abs(high))
         result = []

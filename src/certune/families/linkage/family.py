@@ -33,6 +33,7 @@ from certune.families.linkage.course import Course, Line, make_course, origin_of
 from certune.families.linkage.heights import merge_heights
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.objective import Objective
+from certune.families.linkage.strata import product_strata
 from certune.families.linkage.structure import TunedLinkage, linkage_structure
 from certune.families.linkage.sweeping import Pruning, assemble, solve_at
 from certune.families.linkage.tree import ClusterTree, sorted_tree
@@ -442,6 +443,13 @@ class Linkage(Family):
     def bounds_boxes(self) -> bool:
         """Linkage values have models on boxes of parameters."""
         return True
+
+    def strata(self) -> list[Box]:
+        """Return boxes that together hold every setting; product linkage is cut at ties."""
+        if self.kind != "product":
+            return Box.strata(self.space)
+        fixed = {name: float(value) for name, value in self.fixed_params.items()}
+        return product_strata(self.space, self.alpha_names, fixed)
 
     def bound_on_box(
         self, instance: ClusteringInstance, box: Box, reuse: Reuse | None = None

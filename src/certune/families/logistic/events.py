@@ -91,10 +91,14 @@ def predicted_events(face: Face, node: Node) -> list[tuple[float, Event]]:
 
 
 def gradients(face: Face, node: Node) -> tuple[FloatArray, FloatArray]:
-    """Return the gradient of the loss for all features, and its derivative by lam."""
+    """Return the gradient of the loss relative to the penalties, and its derivative by lam.
+
+    For all features; those of active ones are lam in absolute value.
+    """
     features, chances = face.problem.features, node.chances
     moving = chances * (1.0 - chances) * (face.smooth.design @ node.slope)
-    return features @ chances / -len(chances), features @ moving / len(chances)
+    sizes = len(chances) * face.problem.penalties
+    return features @ chances / -sizes, features @ moving / sizes
 
 
 def events_of(face: Face, node: Node, columns: list[int]) -> list[Event]:

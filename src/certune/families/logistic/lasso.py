@@ -258,7 +258,7 @@ class _Follower:
         It starts with a factor from close by, which is kept as long as steps shrink fast.
 
         The equations are gradient + lam signs = 0 on the face, and h = 0 for the event, with
-        h = coefficient, or h = its gradient - sign lam.
+        h = coefficient, or h = its gradient relative to its penalty - sign lam.
         """
         smooth, normal, before = face.smooth, None, math.inf
         for _ in range(NEWTON_STEPS):
@@ -298,7 +298,8 @@ class _Follower:
         if not event.sign:
             return np.asarray(face.columns == event.column, dtype=np.float64)
         column = self.problem.transposed[event.column]
-        normal: FloatArray = face.smooth.transposed @ (weights * column) / len(column)
+        size = len(column) * float(self.problem.penalties[event.column])
+        normal: FloatArray = face.smooth.transposed @ (weights * column) / size
         return normal
 
     def _value(
@@ -308,7 +309,8 @@ class _Follower:
         if not event.sign:
             return float(point[face.columns == event.column][0])
         column = self.problem.transposed[event.column]
-        return -float(column @ chances) / len(column) - event.sign * lam
+        size = len(column) * float(self.problem.penalties[event.column])
+        return -float(column @ chances) / size - event.sign * lam
 
     def _consistent(self, face: Face, node: Node) -> tuple[Face, Node]:
         """Return the face on which the path goes on below a solution.

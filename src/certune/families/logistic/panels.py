@@ -192,7 +192,10 @@ class Panel:
 
     def _predicted(self, lam: float) -> FloatArray:
         """Extrapolate along the tangent of the next solution above, or of those on both sides."""
-        above = min((n for n in self._nodes.values() if n.lam > lam), key=lambda n: n.lam)
+        above = min((n for n in self._nodes.values() if n.lam >= lam), key=lambda n: n.lam)
+        if above.lam == lam:
+            # The interval has just a few floats.
+            return above.point
         below = max(
             (n for n in self._nodes.values() if n.lam < lam), key=lambda n: n.lam, default=None
         )

@@ -82,17 +82,40 @@ class Node:
 
 @dataclass(frozen=True)
 class Factor:
-    """Cholesky factor L of the Hessian at a point, H = L L^T, and the trace of H."""
+    """Cholesky factor L of the Hessian at a point, H = L L^T.
+
+    Attributes
+    ----------
+    anchor : ndarray
+        The point.
+    lower : ndarray
+        L.
+    diagonal : ndarray
+        Diagonal of H.
+    n_rows : int
+        Number of rows that the Hessian is a sum over.
+    """
 
     anchor: FloatArray
     lower: FloatArray
-    trace: float
+    diagonal: FloatArray
+    n_rows: int
 
     @cached_property
     def is_accurate(self) -> bool:
-        """Whether the backward error is small against the smallest eigenvalue of H."""
-        rounding = 8 * (len(self.lower) + 4) * UNIT * self.trace * self.inverse_norm**2
+        """Whether the backward error is small against H itself.
+
+        Summation and factorisation change the entry (i, j) of H by at most a multiple of
+        sqrt(H_ii H_jj), whatever the scales of the columns.
+        """
+        spread = np.abs(self._inverse) @ np.sqrt(self.diagonal)
+        rounding = (self.n_rows + 8 * (len(self.lower) + 4)) * UNIT * float(spread @ spread)
         return rounding < FACTOR_SLACK - 1.0
+
+    @cached_property
+    def _inverse(self) -> FloatArray:
+        inverse, _ = dtrtri(self.lower, lower=1)
+        return np.asarray(inverse)
 
     def solve(self, vector: FloatArray) -> FloatArray:
         """Return H^-1 times a vector."""
@@ -107,8 +130,7 @@ class Factor:
     @cached_property
     def inverse_norm(self) -> float:
         """Bound of the spectral norm of L^-1: its Frobenius norm."""
-        inverse, _ = dtrtri(self.lower, lower=1)
-        return float(np.linalg.norm(inverse)) * FACTOR_SLACK
+        return float(np.linalg.norm(self._inverse)) * FACTOR_SLACK
 
 
 @dataclass(frozen=True)
@@ -147,9 +169,11 @@ class SmoothProblem:
         hessian = dsyrk(1.0, scaled.T, lower=1)
         diagonal = np.einsum("ii->i", hessian)
         diagonal += lam * self.quadratic
-        trace = float(diagonal.sum())
+        sizes = diagonal.copy()
         lower, failed = dpotrf(hessian, lower=1, clean=1, overwrite_a=1)
-        return None if failed or not math.isfinite(lower[-1, -1]) else Factor(point, lower, trace)
+        if failed or not math.isfinite(lower[-1, -1]):
+            return None
+        return Factor(point, lower, sizes, len(self.design))
 
     def with_column(self, factor: Factor, column: FloatArray, place: int) -> Factor | None:
         """Return the factor for one more column, whose coefficient is zero; None if singular.
@@ -174,7 +198,8 @@ class SmoothProblem:
         lower[:place, :place], lower[place + 1 :, :place] = old[:place, :place], old[place:, :place]
         lower[place, :place], lower[place, place] = row, pivot
         lower[place + 1 :, place], lower[place + 1 :, place + 1 :] = link, corner
-        return Factor(np.insert(factor.anchor, place, 0.0), lower, factor.trace + own)
+        diagonal = np.insert(factor.diagonal, place, own)
+        return Factor(np.insert(factor.anchor, place, 0.0), lower, diagonal, factor.n_rows)
 
     def solve(self, lam: float, start: FloatArray, target: float) -> Node:
         """Minimise by Newton's method.
@@ -202,13 +227,34 @@ class SmoothProblem:
                 raise _singular(lam)
             step = -factor.solve(gradient)
             reach = float(np.abs(self.design @ step).max(initial=0.0))
-            # The damped step decreases the objective whatever the distance to the minimum.
-            point = point + step * (math.log1p(reach) / reach if reach > 1.0 else 1.0)
+            point = point + self._share(lam, point, step, float(gradient @ step), reach) * step
             if reach <= CLOSE and factor.is_accurate:
                 solution = self.refined(lam, point, factor, reach, target)
                 if math.isfinite(solution[1]):
                     return Node(lam, *solution, n_steps, factor)
         raise _singular(lam)
+
+    def _share(
+        self, lam: float, point: FloatArray, step: FloatArray, descent: float, reach: float
+    ) -> float:
+        """Return which part of a Newton step to take: as much as decreases the objective.
+
+        A part of log(1 + reach) / reach decreases it whatever the distance to the minimum.
+        """
+        if reach <= 1.0:
+            return 1.0
+        share, least = 1.0, math.log1p(reach) / reach
+        value = self._objective(lam, point)
+        while share > least:
+            if self._objective(lam, point + share * step) <= value + 0.1 * share * descent:
+                return share
+            share *= 0.5
+        return least
+
+    def _objective(self, lam: float, point: FloatArray) -> float:
+        losses = np.logaddexp(0.0, -(self.design @ point))
+        penalty = (self.linear + 0.5 * self.quadratic * point) @ point
+        return float(losses.mean() + lam * penalty)
 
     def gradient(self, lam: float, point: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the gradient and the chances."""
@@ -234,6 +280,7 @@ class SmoothProblem:
         near : sequence of Factor
             The nearest of them is tried first.
         """
+        near = [factor for factor in near if factor.is_accurate]
         ways = [((starts - factor.anchor) ** 2).sum(axis=1) for factor in near]
         nearest = np.argmin(ways, axis=0) if near else np.full(len(lams), -1)
         nodes: dict[int, Node] = {}
@@ -316,15 +363,15 @@ class RotatedProblem(SmoothProblem):
         """Return the gradient in the row space, the bound of the error, and the chances."""
         coefficients = self.expanded(point)
         n_features, rank = self.basis.shape
-        penalty = 2.0 * lam * coefficients
+        penalty = lam * self.quadratic[0] * coefficients
         penalty[n_features:] = 0.0
         gradient, rounding, spread, chances = accurate_residual(
             self.original, self._original_transposed, coefficients, penalty
         )
         inside = np.append(self.basis.T @ gradient[:n_features], gradient[n_features:])
         outside = gradient[:n_features] - self.basis @ inside[:rank]
-        # Outside of the row space the Hessian is 2 lam.
-        weak = FACTOR_SLACK / math.sqrt(2.0 * lam)
+        # Outside of the row space the Hessian is that of the penalty.
+        weak = FACTOR_SLACK / math.sqrt(lam * self.quadratic[0])
         inverse_norm = max(factor.inverse_norm, weak)
         grown = math.exp(0.5 * moved)
         nu = math.hypot(factor.norm(inside), weak * float(np.linalg.norm(outside)))

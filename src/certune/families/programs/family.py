@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from certune.box import Box
 from certune.dual import PiecewiseFunction, PiecewisePolynomial
 from certune.dual.integers import rounded_down, rounded_up
 from certune.errors import InputError, ParameterError
-from certune.families.base import Family, Params
+from certune.families.base import BoxBound, Family, Params
+from certune.families.programs.boxes import BoxProblem, Reuse
 from certune.families.programs.content import content_hash, program_hash
 from certune.families.programs.curves import Bounds, bounds_between, smooth_dual
 from certune.pfaffian.domains import along as parameters_along
@@ -30,6 +33,8 @@ from certune.space import ParameterSpace, Real, Segment, Simplex
 # The smallest tolerance, relative to the largest utility, that polynomials with float
 # coefficients and degree 20 can keep.
 FINEST = 2.0**-40
+# The precision of balls belongs to the whole process, so that threads take turns.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 class ProgramFamily(Family):
@@ -161,10 +166,11 @@ class ProgramFamily(Family):
         With a positive tolerance, an irrational utility is rounded to the nearest float.
         """
         values = lifted(self._space.validate(params))
-        utility = as_expression(self.program(instance, values))
-        if self._tolerance and utility.value is None and not utility.parameters:
-            return self._within_range(utility, Fraction(nearest_float(utility)))
-        return self._utility(utility)
+        with _ONE_AT_A_TIME:
+            utility = as_expression(self.program(instance, values))
+            if self._tolerance and utility.value is None and not utility.parameters:
+                return self._within_range(utility, Fraction(nearest_float(utility)))
+            return self._utility(utility)
 
     def solve(self, instance: Any, params: Params) -> Any:
         """Output of the solver at one parameter; the utility if there is no solver."""
@@ -210,7 +216,10 @@ class ProgramFamily(Family):
         UndecidedError
             If a varying utility has no proved bounds around some point.
         """
-        segment = self._segment(along)
+        with _ONE_AT_A_TIME:
+            return self._dual(instance, self._segment(along))
+
+    def _dual(self, instance: Any, segment: Segment) -> PiecewiseFunction | PiecewisePolynomial:
         found = self._sweep(instance, segment)
         if self._tolerance:
             return self._smooth_dual(found, segment.name)
@@ -227,6 +236,24 @@ class ProgramFamily(Family):
             upper,
             name=segment.name,
         )
+
+    @property
+    def bounds_boxes(self) -> bool:
+        """Programs can be followed on boxes."""
+        return True
+
+    def bound_on_box(self, instance: Any, box: Box, reuse: Reuse | None = None) -> BoxBound:
+        """Bound the utility on a box, from every path that the program can take there.
+
+        See `certune.families.base.Family.bound_on_box`; ``docs/theory/branch-and-bound.md`` has
+        the proof.
+        """
+        if reuse is None:
+            self.check_instance(instance)
+            exact = None if self._tolerance else self._utility
+            reuse = BoxProblem(self.program, instance, self._low, self._high, exact).start
+        with _ONE_AT_A_TIME:
+            return reuse.problem.bound(box, reuse)
 
     def _smooth_dual(self, found: Sweep, name: str) -> PiecewisePolynomial:
         pieces, gaps = _joined(found)

@@ -1,0 +1,174 @@
+"""Tuning re-weighted samples over several parameters, with stated bounds.
+
+Where there are no exact functions, the utilities of candidate settings say what can be reached, and
+bounds on a cover of all settings what can not: every fold and every subset of the instances has a
+best candidate, and a bound of how much better any other setting could be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.dual.integers import FloatArray, IntArray
+from certune.errors import InputError, ParameterError
+from certune.guarantees.learning import LearningCurve, curve_of, random_subsets, sizes_of
+from certune.guarantees.randomness import RandomState, generator
+from certune.guarantees.stability import CrossValidation, Fold, folds_of
+from certune.pfaffian.structure import whole_number
+
+# Values are compared as multiples of this; sums of 2^20 of them stay exact.
+GRID = 2**40
+
+Table = npt.NDArray[np.object_]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The best candidate on some instances.
+
+    Attributes
+    ----------
+    params : dict
+        The setting.
+    value_exact : Fraction
+        Its mean utility on them.
+    upper_bound_exact : Fraction
+        No setting has a larger one.
+    """
+
+    params: dict[str, Any]
+    value_exact: Fraction
+    upper_bound_exact: Fraction
+
+    @property
+    def value(self) -> float:
+        """Mean utility on the instances."""
+        return float(self.value_exact)
+
+    @property
+    def gap(self) -> float:
+        """How much better another setting could be, at most."""
+        return float(self.upper_bound_exact - self.value_exact)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Settings with their utilities, and bounds on a cover of all settings.
+
+    Attributes
+    ----------
+    settings : sequence of dict
+        The candidates.
+    utilities : object array (n_candidates, n_instances)
+        Their utilities, exact.
+    upper : object array (n_cells, n_instances)
+        Upper bounds of the utilities on cells that hold every setting.
+    """
+
+    settings: Sequence[dict[str, Any]]
+    utilities: Table
+    upper: Table
+
+    def __post_init__(self) -> None:
+        if len(self.settings) != len(self.utilities) or not len(self.settings):
+            raise InputError(
+                f"every candidate needs utilities, got {len(self.settings)} candidates and "
+                f"utilities of the shape {self.utilities.shape}"
+            )
+        if self.utilities.shape[1:] != self.upper.shape[1:]:
+            raise InputError(
+                "utilities and bounds must be about the same instances, got the shapes "
+                f"{self.utilities.shape} and {self.upper.shape}"
+            )
+
+    @property
+    def n_instances(self) -> int:
+        """Number of instances."""
+        return int(self.utilities.shape[1])
+
+    def best(self, instances: Sequence[int]) -> Candidate:
+        """Return the best candidate on some instances, the first of several, exactly."""
+        chosen = list(instances)
+        totals = [sum(row[chosen], Fraction(0)) for row in self.utilities]
+        bounds = [sum(row[chosen], Fraction(0)) for row in self.upper]
+        place = max(range(len(totals)), key=totals.__getitem__)
+        n = len(chosen)
+        bound = max(*bounds, totals[place]) / n
+        return Candidate(dict(self.settings[place]), totals[place] / n, bound)
+
+    def utility(self, instance: int, params: dict[str, Any]) -> Fraction:
+        """Return the utility of a candidate on an instance."""
+        return Fraction(self.utilities[list(self.settings).index(params), instance])
+
+    def cross_validate(
+        self, n_folds: int | None = None, random_state: RandomState = 0
+    ) -> CrossValidation:
+        """Choose the best candidate on all folds but one, and look it up on the one left out.
+
+        Parameters
+        ----------
+        n_folds : int, optional
+            Number of folds, 2 to N; by default 10, or N if there are fewer instances.
+        random_state : int or numpy Generator, default=0
+            Source of the random assignment to folds.
+        """
+        n = self.n_instances
+        utilities: list[Fraction] = [Fraction(0)] * n
+        folds = []
+        for left_out in folds_of(n, n_folds, random_state):
+            chosen = self.best([i for i in range(n) if i not in left_out])
+            for i in left_out:
+                utilities[i] = self.utility(i, chosen.params)
+            value = sum((utilities[i] for i in left_out), Fraction(0)) / len(left_out)
+            folds.append(Fold(left_out, chosen, value))
+        return CrossValidation(tuple(folds), tuple(utilities))
+
+    def learning_curve(
+        self,
+        sizes: Sequence[int] | None = None,
+        n_splits: int = 200,
+        random_state: RandomState = 0,
+    ) -> LearningCurve:
+        """Choose the best candidate on random subsets, and look it up on the other instances.
+
+        O(C N) a split for C candidates and cells.
+
+        Parameters
+        ----------
+        sizes : sequence of int, optional
+            Numbers of tuning instances; by default 1, 2, 5, 10, 20, 50, ... up to N/2, and N/2.
+        n_splits : int, default=200
+            Random splits for each size.
+        random_state : int or numpy Generator, default=0
+            Source of the splits.
+        """
+        n, count = self.n_instances, whole_number("n_splits", n_splits, 2)
+        if n < 2:
+            raise ParameterError(f"a learning curve needs at least 2 instances, got {n}")
+        values, bounds = _on_grid(self.utilities, math.floor), _on_grid(self.upper, math.ceil)
+        rng = generator(random_state)
+        chosen_sizes = sizes_of(n, sizes)
+        columns = []
+        for size in chosen_sizes:
+            weights = random_subsets(n, size, count, rng)
+            totals = weights @ values.T
+            places = totals.argmax(axis=1)
+            tuning = totals[np.arange(count), places] / (GRID * float(size))
+            held_out = ((1 - weights) * values[places]).sum(axis=1) / (GRID * float(n - size))
+            best = (weights @ bounds.T).max(axis=1) / (GRID * float(size))
+            columns.append((tuning, held_out, np.maximum(best, tuning)))
+        reached: FloatArray = np.array([column[2].mean() for column in columns])
+        parts = [(tuning, held_out) for tuning, held_out, _ in columns]
+        return curve_of(chosen_sizes, parts, n, tuning_bound=reached)
+
+
+def _on_grid(table: Table, rounding: Any) -> IntArray:
+    entries = [rounding(Fraction(entry) * GRID) for row in table.tolist() for entry in row]
+    return np.array(entries, dtype=np.int64).reshape(table.shape)

@@ -1,0 +1,191 @@
+"""Everything that a program can do on a box of parameters, up to a number of outcomes.
+
+Comparisons whose sign is proved on the whole box are decided by it; of the others both outcomes are
+followed, each with what it says about later comparisons of the same two numbers.  At every point
+of the box one of the paths is the one that the program takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from certune.errors import InputError
+from certune.pfaffian.decisions import Relation, decide_constants, deciding
+from certune.pfaffian.evaluation import ball_sign, enclose
+from certune.pfaffian.expressions import Expression
+from certune.pfaffian.normal_form import is_zero
+from certune.pfaffian.ranges import Range, Ranges, range_on
+from certune.pfaffian.scaling import scaled_difference
+from certune.pfaffian.sweep import GuidedOracle, checked_output
+
+Pair = tuple[Expression, Expression]
+
+_ALL_SIGNS = frozenset((-1, 0, 1))
+# A point off the middle, where differences are zero by chance less often.
+_CUT = 0.4853
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What holds on a box and all its parts.
+
+    Attributes
+    ----------
+    signs : dict
+        Proved signs of differences of two expressions.
+    orders : list of list of int
+        Orders that sorts have found, from which they may start.
+    """
+
+    signs: dict[Pair, int] = field(default_factory=dict)
+    orders: list[list[int]] = field(default_factory=list)
+
+
+class Path(NamedTuple):
+    """What a program returns on one path.
+
+    Parameters
+    ----------
+    value : Expression
+        What it returns.
+    negative : tuple of Expression
+        Expressions that are <= 0 wherever it takes the path.
+    """
+
+    value: Expression
+    negative: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What a program can do on a box.
+
+    Attributes
+    ----------
+    paths : tuple of Path or None
+        All that it may return; None if there are too many, or a path could not be followed.
+    knowledge : Knowledge
+        For parts of the box.
+    open_ranges : tuple of Range
+        Of the differences whose sign is open.
+    """
+
+    paths: tuple[Path, ...] | None
+    knowledge: Knowledge
+    open_ranges: tuple[Range, ...]
+
+
+class _Signs:
+    """Signs of differences on one box, computed when asked for."""
+
+    def __init__(self, ranges: Ranges, known: dict[Pair, int]) -> None:
+        self._ranges = ranges
+        self.proved = dict(known)
+        self.open: dict[Pair, Range] = {}
+
+    def possible(self, pair: Pair) -> frozenset[int]:
+        sign = self.proved.get(pair)
+        if sign is None and pair not in self.open:
+            found = range_on(scaled_difference(*pair), self._ranges)
+            sign = ball_sign(found.ball)
+            if sign is None and self._may_vanish(pair) and is_zero(pair[0] - pair[1]):
+                sign = 0
+            if sign is None:
+                self.open[pair] = found
+            else:
+                self.proved[pair] = sign
+        return _ALL_SIGNS if sign is None else frozenset((sign,))
+
+    def _may_vanish(self, pair: Pair) -> bool:
+        """Can the difference be zero everywhere? A value that is not zero at one point tells."""
+        node = scaled_difference(*pair)
+        point = {name: low + _CUT * (high - low) for name, (low, high) in self._ranges.items()}
+        return ball_sign(enclose(node, point)) in (None, 0)
+
+
+class _Follower(GuidedOracle):
+    """Takes the outcomes of a prefix, and then the first one of every open comparison."""
+
+    def __init__(self, hints: list[list[int]], signs: _Signs, prefix: list[bool]) -> None:
+        super().__init__(hints)
+        self._signs = signs
+        self._assumed: dict[Pair, frozenset[int]] = {}
+        self.path = prefix
+        self.n_open = 0
+
+    def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
+        if not (first.parameters or second.parameters):
+            return decide_constants(first, relation, second)
+        pair = (first, second)
+        if (second, first) in self._signs.proved or (second, first) in self._signs.open:
+            pair, relation = (second, first), relation.mirrored
+        possible = self._assumed.get(pair)
+        if possible is None:
+            possible = self._signs.possible(pair)
+        holding = possible & relation.signs
+        if not holding or holding == possible:
+            return bool(holding)
+        if self.n_open == len(self.path):
+            self.path.append(True)
+        outcome = self.path[self.n_open]
+        self.n_open += 1
+        self._assumed[pair] = holding if outcome else possible - holding
+        return outcome
+
+    @property
+    def negative(self) -> tuple[Expression, ...]:
+        """What is assumed to be at most 0 on this path."""
+        found = []
+        for (first, second), signs in self._assumed.items():
+            if 1 not in signs:
+                found.append(scaled_difference(first, second))
+            elif -1 not in signs:
+                found.append(scaled_difference(second, first))
+        return tuple(found)
+
+
+def outcomes_on_box(
+    run: Callable[[], Any], ranges: Ranges, known: Knowledge, limit: int
+) -> Outcomes:
+    """Follow a program on a box.
+
+    Parameters
+    ----------
+    run : callable
+        The program with its parameters, which are expressions.
+    ranges : mapping of name to (low, high)
+        The box.
+    known : Knowledge
+        What holds on a box around it.
+    limit : int
+        Largest number of paths.
+    """
+    signs = _Signs(ranges, known.signs)
+    paths: dict[Path, None] | None = {}
+    pending: list[list[bool]] = [[]]
+    orders = known.orders
+    n_paths = 0
+    while pending and paths is not None:
+        prefix = pending.pop()
+        start = len(prefix)
+        follower = _Follower(known.orders, signs, prefix)
+        n_paths += 1
+        try:
+            with deciding(follower):
+                value = checked_output(run())
+            paths[Path(value, follower.negative if value.parameters else ())] = None
+        except (InputError, ZeroDivisionError):
+            if n_paths == 1 and not follower.n_open:
+                raise
+            # Perhaps nobody takes this path; a smaller box will tell.
+            paths = None
+            break
+        if n_paths == 1:
+            orders = follower.orders
+        pending += [follower.path[:i] + [False] for i in range(start, follower.n_open)]
+        if n_paths + len(pending) > limit:
+            paths = None
+    found = None if paths is None else tuple(paths)
+    return Outcomes(found, Knowledge(signs.proved, orders), tuple(signs.open.values()))

@@ -1,0 +1,259 @@
+"""Harmonic labels on boxes of (sigma, weights): models, bounds, and the search that uses them."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import certune as ct
+from certune.box import Box
+from certune.families.graph_ssl.balls import ball_labels
+from certune.kernels.label_outcomes import conflicts
+from certune.testing.boxes import random_setting
+
+TWO = ("sqeuclidean", "cityblock")
+THREE = (*TWO, "chebyshev")
+
+
+def family(**options):
+    settings = {"sigma": (0.2, 3), "weights": "tune", "n_metrics": 2}
+    return ct.HarmonicLabeling(**{**settings, **options})
+
+
+def blobs(n_classes=2, metrics=TWO, **options):
+    sizes = {"n_per_class": 7, "n_labeled_per_class": 2, "spread": 0.4}
+    return ct.datasets.random_labeling(
+        1, n_classes=n_classes, metrics=metrics, **{**sizes, **options}
+    )[0]
+
+
+def grid(metrics=TWO):
+    """A grid whose symmetry leaves ties at every parameter, with a duplicate of another truth."""
+    points = [[i, j] for i in range(4) for j in range(4)] + [[1, 2]]
+    truth = [(i + j) // 4 for i, j in points[:-1]] + [1]
+    return ct.LabelingInstance(points=points, metrics=metrics, labeled=[0, 15], truth=truth)
+
+
+def descend(labeling, instance, rng, depth):
+    strata = labeling.strata()
+    box = strata[rng.integers(len(strata))]
+    bound = labeling.bound_on_box(instance, box)
+    for _ in range(depth):
+        if box.edges:
+            box = box.split(box.edges[int(np.argmax(bound.importance))])[rng.integers(2)]
+            bound = labeling.bound_on_box(instance, box, bound.reuse)
+    return box, bound
+
+
+CASES = [
+    (family(), blobs()),
+    (family(), blobs(3)),
+    (family(n_neighbors=4), blobs(3, n_per_class=9)),
+    (family(sigma=(0.3, 4)), grid()),
+    (family(n_metrics=3), blobs(2, THREE)),
+    (family(sigma=0.5, n_metrics=3), blobs(3, THREE)),
+]
+
+
+@pytest.mark.parametrize(("labeling", "instance"), CASES, ids=range(len(CASES)))
+def test_bounds_hold_at_random_settings(labeling, instance):
+    rng = np.random.default_rng(0)
+    n_settled = 0
+    for _ in range(30):
+        box, bound = descend(labeling, instance, rng, int(rng.integers(0, 16)))
+        afresh = labeling.bound_on_box(instance, box)
+        n_settled += bound.settled
+        for _ in range(2):
+            value = labeling.run_exact(instance, random_setting(box, rng))
+            assert bound.lower <= value <= bound.upper
+            assert afresh.lower <= value <= afresh.upper
+    assert n_settled >= 5
+
+
+def models(instance, box):
+    """The graph, exact rates at the vertices, and values and errors of all nodes, if any."""
+    problem = family().bound_on_box(instance, box).reuse.problem
+    found, _ = problem._models(box, np.arange(problem.graph.n_nodes))
+    vertices = [
+        [Fraction(weight) / Fraction(sigma) ** 2 for weight in weights]
+        for (sigma,) in box.parts[0]
+        for weights in box.parts[1]
+    ]
+    return problem.graph, vertices, found
+
+
+def box_at(sigma, weight, width):
+    ends = (sigma * (1 - width),), (sigma * (1 + width),)
+    low, high = weight * (1 - width), weight * (1 + width)
+    return Box(family().space, (ends, ((1 - low, low), (1 - high, high))))
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.2, 0.6, 3.0, 40.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_soft_labels_lie_within_their_models(sigma, n_classes):
+    """Against ball arithmetic; at sigma = 0.1 the weights of neighbours differ by e^60."""
+    rng = np.random.default_rng(int(10 * sigma))
+    instance = blobs(n_classes)
+    n_tight = 0
+    for width in (0.05, 0.01, 1e-3, 1e-5, 1e-9):
+        graph, vertices, found = models(instance, box_at(sigma, 0.4, width))
+        if found is None:
+            continue
+        values, errors = found
+        n_tight += errors.max() < 0.01
+        for _ in range(3):
+            shares = rng.multinomial(2**20, rng.dirichlet(np.ones(4))) / 2**20
+            rates = [
+                sum(Fraction(p) * vertex[k] for p, vertex in zip(shares, vertices, strict=True))
+                for k in range(2)
+            ]
+            linear = np.tensordot(shares, values, axes=1)
+            soft = ball_labels(graph, rates, 120)
+            for c in range(n_classes):
+                for u in range(graph.n_nodes):
+                    away = abs(soft[c][u] - float(linear[u, c]))
+                    assert away <= errors[u, c], (width, c, u)
+    assert n_tight >= 2
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 3])
+def test_models_hold_for_tight_groups(n_neighbors):
+    """Points at distances of 1e-4 exchange labels e^100 times as fast as they get them."""
+    rng = np.random.default_rng(7)
+    points = rng.normal(size=(3, 2))[np.arange(9) % 3] + 1e-4 * rng.normal(size=(9, 2))
+    points[8] = points[5]
+    instance = ct.LabelingInstance(
+        points, metrics=TWO, labeled=[0, 1], truth=[0, 1, 0, 1, 0, 1, 0, 1, 0]
+    )
+    labeling = family(n_neighbors=n_neighbors)
+    n_tight = 0
+    for sigma in (0.1, 0.15, 0.3, 1.0):
+        box = box_at(sigma, 0.4, 1e-4)
+        problem = labeling.bound_on_box(instance, box).reuse.problem
+        found, _ = problem._models(box, np.arange(problem.graph.n_nodes))
+        if found is None:
+            continue
+        values, errors = found
+        n_tight += errors.max() < 0.1
+        rates = [Fraction(w) / Fraction(box.parts[0][1][0]) ** 2 for w in box.parts[1][0]]
+        soft = ball_labels(problem.graph, rates, 800)
+        for u in range(problem.graph.n_nodes):
+            assert abs(soft[1][u] - float(values[2, u, 1])) <= errors[u, 1], (sigma, u)
+    assert n_tight >= 2
+
+
+def test_errors_are_of_second_order():
+    instance = blobs(2)
+    sizes = [models(instance, box_at(0.6, 0.4, 0.02 * 2.0**-k))[2][1].max() for k in range(6)]
+    assert all(after < 0.35 * before for before, after in zip(sizes, sizes[1:], strict=False))
+    assert sizes[-1] < 1e-3
+
+
+def test_rounding_is_charged_where_boxes_are_points():
+    instance = blobs(2)
+    point = Box(family().space, (((0.5,),), ((0.25, 0.75),)))
+    _, vertices, (values, errors) = models(instance, point)
+    assert 0 < errors.max() < 1e-6
+    soft = ball_labels(family().graph(instance), vertices[0], 120)
+    for u in range(values.shape[1]):
+        assert abs(soft[1][u] - float(values[0, u, 1])) <= errors[u, 1]
+
+
+def test_conflicts_are_those_of_linear_programs():
+    """Two functions exclude each other if no mixture of the vertices makes both >= 0."""
+    rng = np.random.default_rng(0)
+    n_excluded = 0
+    for _ in range(60):
+        rows = rng.normal(-0.4, 1.0, (2, 4))
+        program = linprog(
+            np.zeros(4), A_ub=-rows, b_ub=np.zeros(2), A_eq=np.ones((1, 4)), b_eq=[1.0]
+        )
+        alone = rows.max(axis=1)
+        if (alone < 0).any():
+            continue  # one of them is wrong by itself
+        assert conflicts(rows) == int(program.status == 2)
+        n_excluded += program.status == 2
+    assert n_excluded > 5
+    assert conflicts(np.array([[1.0, -3.0], [-3.0, 1.0], [1.0, -3.0], [-3.0, 1.0]])) == 2
+
+
+def test_equal_points_of_different_truths_are_never_both_right():
+    points = [[0.0], [1.0], [0.4], [0.4]]
+    instance = ct.LabelingInstance(points, metrics=TWO, labeled=[0, 1], truth=[0, 1, 0, 1])
+    whole = family().strata()[0]
+    bound = family().bound_on_box(instance, whole)
+    assert bound.upper == Fraction(1, 2)
+    result = ct.tune(family(), [instance])
+    assert result.status is ct.Status.OPTIMAL and result.best_value == 0.5
+
+
+def test_unreached_points_and_single_classes_need_no_models():
+    points = [[0.0], [0.1], [5.0], [5.1]]
+    instance = ct.LabelingInstance(points, metrics=TWO, labeled=[0], labels=[0], truth=[0, 0, 1, 1])
+    labeling = family(n_neighbors=1)
+    bound = labeling.bound_on_box(instance, labeling.strata()[0])
+    assert bound.settled and bound.upper == labeling.run_exact(
+        instance, {"sigma": 1.0, "weights": (0.5, 0.5)}
+    )
+
+
+def test_weights_of_too_many_magnitudes_leave_a_box_open():
+    """At sigma = 0.02 no path of weights above e^-300 joins the groups: nothing is claimed."""
+    points = [[0.0], [0.01], [1.0], [1.01], [0.02]]
+    instance = ct.LabelingInstance(
+        points, metrics=TWO, labeled=[0], labels=["a"], truth=list("aabba")
+    )
+    two = ct.LabelingInstance(points, metrics=TWO, labeled=[0, 1], truth=[0, 1, 0, 1, 0])
+    labeling = family(sigma=(0.01, 0.04))
+    box = labeling.strata()[0].split(labeling.strata()[0].edges[0])[0]
+    assert labeling.bound_on_box(instance, box).settled  # one class needs no models
+    bound = labeling.bound_on_box(two, box)
+    assert (bound.lower, bound.upper) == (0, 1) and min(bound.importance) > 0
+
+
+def test_uncertified_families_are_searched_along_lines():
+    labeling = family(certified=False)
+    assert not labeling.bounds_boxes
+    assert ct.tune(labeling, [blobs(3)], timeout=20).upper_bound == 1.0
+
+
+def test_certificate_is_verified_and_forgeries_are_not():
+    instances = [blobs(2, spread=0.6, random_state=s) for s in (3, 4)]
+    labeling = family(sigma=(0.4, 2))
+    result = ct.tune(labeling, instances)
+    assert result.status is ct.Status.OPTIMAL and result.gap == 0.0 and result.n_nodes > 0
+    report = ct.verify(result.certificate, labeling, instances)
+    assert report.optimal and report.best_value == result.best_value_exact
+    certificate = result.certificate
+    lowered = [min(u, certificate.best_value - Fraction(1, 50)) for u in certificate.uppers]
+    forged = replace(certificate, uppers=tuple(lowered))
+    forged = replace(forged, checksum=forged.content_checksum)
+    with pytest.raises(ct.CertificateError):
+        ct.verify(forged, labeling, instances)
+    (region,) = result.best_region
+    assert all(
+        labeling.run_exact(item, random_setting(region, np.random.default_rng(1))) == utility
+        for item, utility in zip(instances, result.evaluation.utilities, strict=True)
+    )
+
+
+def test_the_search_does_not_depend_on_workers():
+    instances = [blobs(3, spread=0.6, random_state=s) for s in (1, 2)]
+    results = [ct.tune(family(), instances, n_jobs=n, max_nodes=200) for n in (1, 2)]
+    assert results[0].certificate == results[1].certificate
+
+
+def test_cell_map_of_bandwidth_and_weight():
+    instance = blobs(2, spread=0.6, random_state=5)
+    labeling = family(sigma=(0.4, 2))
+    cells = ct.cell_map(labeling, [instance], resolution=32)
+    cells._check()
+    assert cells.names == ("sigma", "weights[1]") and cells.decided_share > 0.6
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        sigma, weight = float(rng.uniform(0.4, 2)), float(rng.uniform())
+        value = labeling.run_exact(instance, {"sigma": sigma, "weights": (1 - weight, weight)})
+        low, high = cells.bounds_at(sigma, weight)
+        assert low <= value <= high
