@@ -42,4 +42,5 @@ def holds_simple(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray
     mantissa, exponent = np.frexp(start)
     # The next larger number with so few digits; powers of two, where the exponent grows, are some.
     above = np.ldexp(np.floor(np.ldexp(mantissa, _SIMPLE_BITS)) + 1.0, exponent - _SIMPLE_BITS)
-    return (start < 0.0) | (above < stop) | ((start == 0.0) & (stop > 0.0))
+    inside: NDArray[np.bool_] = (start < 0.0) | (above < stop) | ((start == 0.0) & (stop > 0.0))
+    return inside

@@ -16,38 +16,21 @@ from certune.kernels.compare import (
     HOPELESS,
     NEARER,
     TOO_WIDE,
-    evidence,
-    locate,
-    narrow_evidence,
     next_doubtful_average,
     next_doubtful_enclosure,
     next_doubtful_end,
     set_bars,
-    sign_at_end,
-    tie_prefers,
-    verdict,
 )
 from certune.kernels.cost_memory import recalled_cost
-from certune.kernels.ends import locate_ends, merge_ends, narrow_ends
+from certune.kernels.decisions import settle
+from certune.kernels.ends import merge_ends
 from certune.kernels.frames import AVERAGE, ENDS, merge_average, merge_enclosure
-from certune.kernels.identities import (
-    TIED,
-    identical,
-    known_order,
-    merge_enclosure_codes,
-    remember,
-    same_average_comparison,
-)
-from certune.kernels.polish import may_tie
+from certune.kernels.identities import merge_enclosure_codes
 from certune.kernels.pruning import fill_table, join
-from certune.kernels.records import call
 from certune.kernels.search_state import save_row
-from certune.kernels.series import DEGREE, MAXIMUM, MEAN, MINMAX
+from certune.kernels.series import DEGREE, MAXIMUM, MINMAX
 
-MAX_DEPTH = 256
-ASK_BELOW = 1e-9  # models this accurate that cannot tell two values apart suggest a tie
 DONE, PLAIN, ZONE, UNKNOWN = 0, 1, 2, 3
-IDENTITY, AT_POINT, AT_LOW_END, AT_HIGH_END = 0, 1, 2, 3  # kinds of questions
 CROSSING_ROW, WIDE_ROW = 1, 2  # why a row is blocked
 LARGEST = np.int64(2**63 - 1)
 POSITIONS = np.int64(2**20 - 1)  # bits of a key that hold its position
@@ -76,227 +59,6 @@ def guess_nearest(flat, lane, other, sign, start, width, x, active, n_active, ke
     for i in range(n_active):
         least = min(least, ((key_bits[i] ^ flip) & ~POSITIONS) | i)
     return active[least & POSITIONS]
-
-
-@borrowing
-def mark_members(members, marks, x, y, z, head, tail, nxt):
-    """Write 1, 2, 3 at the members of the three clusters."""
-    members[:] = 0
-    for value, slot in ((1, x), (2, y), (3, z)):
-        node = marks[slot]
-        p = head[node]
-        while True:
-            members[p] = value
-            if p == tail[node]:
-                break
-            p = nxt[p]
-
-
-@borrowing
-def _ask(exact, kind, interval, zone, rows, tree, x, y, z):
-    """Put a question to the exact layer and return its answer.
-
-    The question has the kind, the interval and, at an end, the order proved elsewhere: there only
-    the zone is in question.
-    """
-    low = interval[0]
-    high = interval[1]
-    question = exact.question
-    question[0] = kind
-    question[1] = low
-    question[2] = high
-    if kind == AT_LOW_END:
-        question[2] = min(high, low + 1.01 * zone[1] * (high - low))
-        question[3] = zone[3]
-    elif kind == AT_HIGH_END:
-        question[1] = max(low, low + (1.01 * zone[0] - 0.01) * (high - low))
-        question[3] = zone[2]
-    mark_members(exact.members, rows.marks, x, y, z, tree.head, tree.tail, tree.nxt)
-    return call(exact.oracle)
-
-
-@borrowing
-def _keep(settled, bits, model, rows, x, y, z, answer):
-    """Remember an answer on this branch, if there is room."""
-    count = settled.count[0]
-    if count < settled.forced.shape[0] - MAX_DEPTH:
-        remember(
-            settled.forced,
-            settled.codes,
-            count,
-            bits,
-            model.form,
-            model.kind,
-            model.sign,
-            rows.marks,
-            x,
-            y,
-            z,
-            answer,
-        )
-        settled.count[0] = count + 1
-
-
-@borrowing
-def _same_comparison(settled, rows, tree, pairs, x, y, z):
-    """Look for a settled comparison of averages that is the same function."""
-    return same_average_comparison(
-        settled.forced,
-        settled.codes,
-        settled.count[0],
-        rows.marks,
-        x,
-        y,
-        z,
-        tree.size,
-        tree.head,
-        tree.tail,
-        tree.nxt,
-        pairs.codes,
-    )
-
-
-@borrowing
-def _weigh(frame, model, interval, power, x, y, z, nearer, farther, work):
-    """Compare (x, y) with (x, z) on the interval by the models alone."""
-    form = model.form
-    kind = model.kind
-    sign = model.sign
-    error = model.error
-    largest = evidence(frame, form, kind, sign, x, y, z, error, nearer, farther)
-    code = verdict(nearer, farther)
-    if not (model.cut_low or model.cut_high) or code == NEARER or code == FARTHER:
-        return code
-    if form == AVERAGE:
-        narrow_evidence(nearer, farther, largest, model.window, work)
-        return verdict(nearer, farther)
-    for end in range(2):
-        if model.cut_low if end == 0 else model.cut_high:
-            narrow_ends(
-                frame,
-                kind,
-                sign,
-                x,
-                y,
-                z,
-                error,
-                power,
-                interval[end],
-                model.box_cox,
-                model.centre,
-                end,
-                nearer,
-                farther,
-            )
-    return verdict(nearer, farther)
-
-
-@borrowing
-def _settle(
-    frame, bits, model, interval, ends, pairs, rows, tree, settled, exact, x, y, z, evidence_arrays
-):
-    """Compare (x, y) with (x, z) where the bars leave a doubt; see `compare` for the codes."""
-    nearer, farther, zone, stack = evidence_arrays
-    form = model.form
-    kind = model.kind
-    sign = model.sign
-    marks = rows.marks
-    code = _weigh(frame, model, interval, pairs.power, x, y, z, nearer, farther, stack[0])
-    if code == NEARER or code == FARTHER:
-        return code
-    known = known_order(
-        settled.forced, settled.codes, settled.count[0], bits, form, kind, sign, marks, x, y, z
-    )
-    highest = tree.highest
-    wins = tie_prefers(highest[marks[x]], highest[marks[y]], highest[marks[z]])
-    if known == TIED:
-        return NEARER if wins else FARTHER
-    if known != 0:
-        return known
-    if code == TOO_WIDE:
-        if identical(
-            bits,
-            form,
-            kind,
-            sign,
-            marks,
-            x,
-            y,
-            z,
-            tree.size,
-            tree.head,
-            tree.tail,
-            tree.nxt,
-            pairs.codes,
-        ):
-            return NEARER if wins else FARTHER
-        if model.error > ASK_BELOW and not model.point:
-            return TOO_WIDE
-        if kind == MEAN:
-            known = _same_comparison(settled, rows, tree, pairs, x, y, z)
-            if known == TIED:
-                return NEARER if wins else FARTHER
-            if known != 0:
-                return known
-        what = AT_POINT if model.point else IDENTITY
-        answer = _ask(exact, what, interval, zone, rows, tree, x, y, z)
-        if answer == HOPELESS:
-            return HOPELESS
-        if answer == 2:
-            return TOO_WIDE
-        _keep(settled, bits, model, rows, x, y, z, answer)
-        if answer == 0:
-            return NEARER if wins else FARTHER
-        return answer
-    if form == ENDS:
-        result = locate_ends(
-            frame,
-            kind,
-            sign,
-            x,
-            y,
-            z,
-            model.error,
-            pairs.power,
-            interval[0],
-            interval[1] - interval[0],
-            model.box_cox,
-            model.centre,
-            sign_at_end(nearer, farther, 0),
-            sign_at_end(nearer, farther, 1),
-            zone,
-        )
-    else:
-        result = locate(nearer, farther, zone, stack)
-    if result != CROSSING:
-        return result
-    if kind == MEAN and (zone[0] <= 0.0 or zone[1] >= 1.0):
-        known = _same_comparison(settled, rows, tree, pairs, x, y, z)
-        if known == TIED:
-            return NEARER if wins else FARTHER
-        if known != 0:
-            return known
-    for end in range(2):
-        touches = zone[0] <= 0.0 if end == 0 else zone[1] >= 1.0
-        if touches and ends[end]:
-            mark_members(exact.members, marks, x, y, z, tree.head, tree.tail, tree.nxt)
-            if not may_tie(
-                kind,
-                pairs.mode,
-                pairs.first,
-                pairs.second,
-                pairs.power,
-                exact.members,
-                interval[end],
-                pairs.input_error,
-            ):
-                continue
-            what = AT_LOW_END if end == 0 else AT_HIGH_END
-            answer = _ask(exact, what, interval, zone, rows, tree, x, y, z)
-            if answer != 2:
-                _keep(settled, bits, model, rows, x, y, z, answer)
-                return answer
-    return CROSSING
 
 
 @inlined
@@ -361,7 +123,7 @@ def _resolve(
         if z == row or z == near:
             continue
         rival = z
-        code = _settle(
+        code = settle(
             frame,
             bits,
             model,
@@ -453,6 +215,22 @@ def _new_node(rows, tree, costs, n_nodes, x, y, last):
         costs.split,
     )
     return node
+
+
+@borrowing
+def _row_to_split(rows, n_active, interval):
+    """Find the row whose order changes nearest to the middle of the interval, -1 if none does."""
+    middle = interval[0] + 0.5 * (interval[1] - interval[0])
+    distance = np.inf
+    chosen = -1
+    for i in range(n_active):
+        x = rows.active[i]
+        if rows.blocked[x] == CROSSING_ROW and still_blocked(rows, x):
+            away = abs(0.5 * (rows.zones[x, 0] + rows.zones[x, 1]) - middle)
+            if away < distance:
+                distance = away
+                chosen = x
+    return chosen
 
 
 @borrowing
@@ -642,14 +420,5 @@ def agglomerate(
             i = 0 if i > n_active else i
     if n_active == 1:
         return DONE, n_active
-    middle = interval[0] + 0.5 * (interval[1] - interval[0])
-    distance = np.inf
-    best[0] = -1
-    for j in range(n_active):
-        x = active[j]
-        if blocked[x] == CROSSING_ROW and still_blocked(rows, x):
-            away = abs(0.5 * (rows.zones[x, 0] + rows.zones[x, 1]) - middle)
-            if away < distance:
-                distance = away
-                best[0] = x
+    best[0] = _row_to_split(rows, n_active, interval)
     return ZONE if best[0] >= 0 else PLAIN, n_active

@@ -9,8 +9,13 @@ borrowing ones.  An *inlined* kernel becomes a part of its caller: bundles are l
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
-borrowing = njit(cache=True, nogil=True, _nrt=False)
-inlined = njit(cache=True, nogil=True, _nrt=False, inline="always")
-lending = njit(cache=True, nogil=True, _nrt=True)
+_WITHOUT_COUNTS: dict[str, Any] = {"_nrt": False}
+_WITH_COUNTS: dict[str, Any] = {"_nrt": True}
+
+borrowing = njit(cache=True, nogil=True, **_WITHOUT_COUNTS)
+inlined = njit(cache=True, nogil=True, inline="always", **_WITHOUT_COUNTS)
+lending = njit(cache=True, nogil=True, **_WITH_COUNTS)

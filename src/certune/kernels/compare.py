@@ -156,8 +156,8 @@ def evidence(frame, form, kind, sign, x, y, z, error, nearer, farther):
 def narrow_evidence(nearer, farther, largest, window, work):
     """Restrict the evidence to a part of the frame's interval (``window``: see `restriction`).
 
-    The entries of the window have 4 DEGREE roundings each and add up to 1 per column, the
-    products and sums have DEGREE more: 64 UNIT times the largest coefficient bound the error.
+    The entries of the window have at most 42 roundings each and add up to 1 per column, products
+    and sums have 15 more: 64 UNIT times the largest coefficient bound the error.
     """
     guard = 64.0 * UNIT * largest
     for side in range(2):

@@ -93,7 +93,7 @@ class Settled(NamedTuple):
 
     forced: Integers
     codes: Integers
-    count: Integers
+    used: Integers
 
 
 class Exact(NamedTuple):
@@ -109,7 +109,7 @@ class Trail(NamedTuple):
 
     records: Floats
     places: Integers
-    count: Integers
+    used: Integers
     saved: Integers  # the choice for which the row of a slot was saved
 
 
@@ -121,13 +121,13 @@ def save_row(trail, choice, flat, slots, x, active, n_active):
     trail.saved[x] = choice
     records = trail.records
     places = trail.places
-    count = trail.count[0]
+    count = trail.used[0]
     for i in range(n_active):
         place = x * slots + active[i]
         places[count] = place
         move_record(flat, place * 8, records, count * 8)
         count += 1
-    trail.count[0] = count
+    trail.used[0] = count
 
 
 @borrowing
@@ -135,11 +135,11 @@ def rewind(trail, mark, flat, slots):
     """Put back what was saved since the trail had ``mark`` entries."""
     records = trail.records
     places = trail.places
-    count = trail.count[0]
+    count = trail.used[0]
     while count > mark:
         count -= 1
         place = places[count]
         mirror = (place % slots) * slots + place // slots
         move_record(records, count * 8, flat, place * 8)
         move_record(records, count * 8, flat, mirror * 8)
-    trail.count[0] = mark
+    trail.used[0] = mark
