@@ -70,6 +70,14 @@ def test_the_surrogate_class_measures_its_distance(tuned):
         ct.tune(accuracy, tuned.instances[:2]).guarantee(surrogate_step=0.1)
 
 
+def test_counts_of_the_surrogate_are_not_taken_for_those_of_the_utility(tuned):
+    structure = tuned.family.structure(20, 10, epsilon=0.01)
+    with pytest.raises(ct.ParameterError, match="hold for its surrogate"):
+        tuned.guarantee(structure=structure)
+    with pytest.raises(ct.ParameterError, match="hold for its surrogate"):
+        tuned.instances_needed(0.1, structure=structure)
+
+
 def test_folds_are_tuned_as_from_scratch(tuned):
     found = tuned.cross_validate(3)
     for fold in found.folds:

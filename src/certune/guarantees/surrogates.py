@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from certune.dual import DualFunction, PiecewiseFunction, PiecewisePolynomial
-from certune.dual.chebyshev import PolynomialPieces
+from certune.dual.chebyshev import PolynomialPieces, RowArray
+from certune.dual.integers import FloatArray
 from certune.dual.maximum import Cells, halves, resolved, whole
 from certune.dual.refinement import parts
 from certune.errors import InputError
@@ -89,14 +90,14 @@ def smooth_sample(
     return Smooth(tuple(functions), found)
 
 
-class _Step(NamedTuple):
-    """Bounds of a function on ``[start, stop]``, both floats, and its piece."""
+class _Steps(NamedTuple):
+    """Bounds of a function on intervals ``[starts, stops]``, in order, and their pieces."""
 
-    row: int
-    start: float
-    stop: float
-    lower: float
-    upper: float
+    rows: RowArray
+    starts: FloatArray
+    stops: FloatArray
+    lower: FloatArray
+    upper: FloatArray
 
 
 def step_surrogate(function: DualFunction, error: Fraction) -> Surrogate:
@@ -129,32 +130,24 @@ def step_surrogate(function: DualFunction, error: Fraction) -> Surrogate:
             f"got {type(function).__name__} and {error!r}"
         )
     pieces = function._pieces
-    steps = _merged(_bounded(pieces, float(error)), 2 * float(error))
-    grid = 2 ** math.ceil(math.log2(GRID / min(float(error), 1.0)))
-    values = [round((Fraction(s.lower) + Fraction(s.upper)) / 2 * grid) for s in steps]
-    reach = max(
-        max(Fraction(s.upper) - Fraction(v, grid), Fraction(v, grid) - Fraction(s.lower))
-        for s, v in zip(steps, values, strict=True)
-    )
-    gaps = [
-        _gap(pieces, steps[i], steps[i + 1], values[i], values[i + 1], grid)
-        for i in range(len(steps) - 1)
-    ]
+    steps = _joined(_bounded(pieces, float(error)), 2 * float(error))
+    # A power of two, so that nothing but the nearest multiple is rounded.
+    grid = 2.0 ** math.ceil(math.log2(GRID / min(float(error), 1.0)))
+    values = np.rint(0.5 * (steps.lower + steps.upper) * grid)
+    reach = np.maximum(steps.upper - values / grid, values / grid - steps.lower).max()
+    touching = steps.stops[:-1] == steps.starts[1:]
+    before, after, rows = values[:-1], values[1:], steps.rows[:-1][~touching]
+    gap_lower, gap_upper = np.minimum(before, after), np.maximum(before, after)
+    gap_lower[~touching] = np.floor(pieces.gap_lower[rows] * grid)
+    gap_upper[~touching] = np.ceil(pieces.gap_upper[rows] * grid)
     # Steps that touch are parted by one float, so that each place has one value.
-    stops = [
-        math.nextafter(left.stop, -math.inf) if left.stop == right.start else left.stop
-        for left, right in zip(steps[:-1], steps[1:], strict=True)
-    ]
-    found = PiecewiseFunction(
-        [step.start for step in steps],
-        [*stops, steps[-1].stop],
-        values,
-        [low for low, _ in gaps],
-        [high for _, high in gaps],
-        grid,
-        function.name,
+    stops = steps.stops.copy()
+    stops[:-1][touching] = np.nextafter(stops[:-1][touching], -np.inf)
+    tops, lower, upper = (
+        [int(value) for value in array.tolist()] for array in (values, gap_lower, gap_upper)
     )
-    return Surrogate(found, reach)
+    found = PiecewiseFunction(steps.starts, stops, tops, lower, upper, int(grid), function.name)
+    return Surrogate(found, Fraction(math.nextafter(float(reach), math.inf)))
 
 
 def sup_distance(first: DualFunction, second: DualFunction, resolution: Fraction) -> Fraction:
@@ -173,8 +166,8 @@ def sup_distance(first: DualFunction, second: DualFunction, resolution: Fraction
     return Fraction(max(int(upper.max()), 0), joint.scale) + one.error + two.error
 
 
-def _bounded(pieces: PolynomialPieces, error: float) -> list[_Step]:
-    """Halve cells until the function varies by twice the error at most; from left to right."""
+def _bounded(pieces: PolynomialPieces, error: float) -> _Steps:
+    """Halve cells until the function varies by twice the error at most."""
     found: list[Cells] = []
     cells = whole(pieces)
     while cells.rows.size:
@@ -190,29 +183,26 @@ def _bounded(pieces: PolynomialPieces, error: float) -> list[_Step]:
     order = np.lexsort((left[kept], rows[kept]))
     rows, starts, stops = (array[kept][order] for array in (rows, starts, stops))
     # Rounding has moved the ends, so that bounds are computed anew.
-    lower, upper = parts(pieces, rows, starts, stops).bounds
-    columns = (array.tolist() for array in (rows, starts, stops, lower, upper))
-    return [_Step(*row) for row in zip(*columns, strict=True)]
+    return _Steps(rows, starts, stops, *parts(pieces, rows, starts, stops).bounds)
 
 
-def _merged(steps: list[_Step], most: float) -> list[_Step]:
+def _joined(steps: _Steps, most: float) -> _Steps:
     """Join neighbours that touch, as long as the function varies by `most` at most on them."""
-    joined = [steps[0]]
-    for step in steps[1:]:
-        last = joined[-1]
-        lower, upper = min(last.lower, step.lower), max(last.upper, step.upper)
-        if last.stop == step.start and upper - lower <= most:
-            joined[-1] = _Step(step.row, last.start, step.stop, lower, upper)
+    firsts = [0]
+    low, high = float(steps.lower[0]), float(steps.upper[0])
+    touching = (steps.stops[:-1] == steps.starts[1:]).tolist()
+    rows = zip(touching, steps.lower[1:].tolist(), steps.upper[1:].tolist(), strict=True)
+    for number, (touches, lower, upper) in enumerate(rows, start=1):
+        if touches and max(high, upper) - min(low, lower) <= most:
+            low, high = min(low, lower), max(high, upper)
         else:
-            joined.append(step)
-    return joined
-
-
-def _gap(
-    pieces: PolynomialPieces, left: _Step, right: _Step, before: int, after: int, grid: int
-) -> tuple[int, int]:
-    """Bounds between two steps, times the grid: of the function, or of the steps if they touch."""
-    if left.stop == right.start:
-        return min(before, after), max(before, after)
-    lower, upper = float(pieces.gap_lower[left.row]), float(pieces.gap_upper[left.row])
-    return math.floor(Fraction(lower) * grid), math.ceil(Fraction(upper) * grid)
+            firsts.append(number)
+            low, high = lower, upper
+    lasts = [*(first - 1 for first in firsts[1:]), len(steps.rows) - 1]
+    return _Steps(
+        steps.rows[lasts],
+        steps.starts[firsts],
+        steps.stops[lasts],
+        np.minimum.reduceat(steps.lower, firsts),
+        np.maximum.reduceat(steps.upper, firsts),
+    )

@@ -35,7 +35,7 @@ from certune.tuning.held_out import HeldOutEvaluation, check_unseen
 from certune.tuning.instances import checked_instances
 from certune.tuning.rules import Options, chosen_by
 from certune.tuning.sample import TunedSample
-from certune.tuning.surrogate import has_surrogates, surrogate_class
+from certune.tuning.surrogate import check_structure, has_surrogates, surrogate_class
 
 
 class Generalization(TunedSample):
@@ -140,6 +140,7 @@ class Generalization(TunedSample):
         """
         setting = self._setting(params)
         evidence = self._evidence(held_out, setting, independent)
+        check_structure(self.family, structure)
         if structure is None:
             unseen = () if evidence is None else evidence.instances
             structure = self.family.structure_of([*self.instances, *unseen])
@@ -193,6 +194,7 @@ class Generalization(TunedSample):
         list of InstancesNeeded
             Fewest first; ``is_estimate`` tells extrapolations from proved numbers.
         """
+        check_structure(self.family, structure)
         if structure is None:
             structure = self.family.structure_of(self.instances)
         complexity, curve = None, None

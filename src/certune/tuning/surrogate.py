@@ -10,6 +10,7 @@ from certune.dual import DualFunction, PiecewisePolynomial
 from certune.errors import ParameterError
 from certune.families.base import Family
 from certune.guarantees import SurrogateClass, sup_distance
+from certune.pfaffian.structure import HomogeneousStructure, Structure
 
 # Resolution at which distances are measured, as a share of the utility range.
 DISTANCE_SHARE = Fraction(1, 10_000)
@@ -19,6 +20,15 @@ def has_surrogates(family: Family, duals: Sequence[DualFunction] | None) -> bool
     """Tell whether a family has surrogate paths for its smooth utility functions."""
     smooth = duals is not None and all(isinstance(d, PiecewisePolynomial) for d in duals)
     return smooth and hasattr(family, "surrogate_dual")
+
+
+def check_structure(family: Family, structure: Structure | None) -> None:
+    """Raise `ParameterError` for counts that hold for surrogates only."""
+    if isinstance(structure, HomogeneousStructure) and hasattr(family, "surrogate_dual"):
+        raise ParameterError(
+            "the counts of RegularizedLogistic.structure hold for its surrogate, not for the "
+            "utility itself: pass surrogate_step to guarantee, or use certune.sample_size"
+        )
 
 
 def surrogate_class(
