@@ -125,9 +125,10 @@ def measure(instance, penalty, repeats):
     import certune as ct
 
     probe = ct.RegularizedLogistic("l1", (0.1, 1.0), fit_intercept=False)
-    from certune.families.logistic.path import lasso_problem
+    from certune.families.logistic.support import LassoProblem
 
-    top = lasso_problem(probe.data(instance)).largest_lam()
+    data = probe.data(instance)
+    top = LassoProblem(data.design, data.penalties).largest_lam()
     low, high = top * 10.0**-DECADES, top
     family = ct.RegularizedLogistic(penalty, (low, high), fit_intercept=False, max_loss=50.0)
     family.dual(instance)
@@ -145,7 +146,7 @@ def measure(instance, penalty, repeats):
         if penalty == "l1" and "liblinear" in name and instance.n_features > LARGEST_LIBLINEAR:
             continue
         run(instance, lams[:3])
-        grid_took, losses = timed(lambda run=run: run(instance, lams), 1)
+        grid_took, losses = timed(lambda run=run: run(instance, lams), repeats)
         grid_error = np.abs(np.array(losses) - truth).max()
         best = lams[int(np.argmin(losses))]
         print(

@@ -23,7 +23,7 @@ def truth(family, instance, lams):
     from certune.families.logistic.path import solution_at
 
     data = family.data(instance)
-    return np.array([solution_at(data, family.penalty, lam, 1e-12).coefficients for lam in lams])
+    return np.array([data.plain(solution_at(data, lam, 1e-12).coefficients) for lam in lams])
 
 
 def surrogate(family, instance, epsilon, lams):
@@ -36,9 +36,9 @@ def as_printed(family, instance, epsilon, lams):
     from certune.families.logistic.path import solution_at
 
     data = family.data(instance)
-    design, p = data.design, instance.n_features
+    design, p = data.plain_rows(instance.X, instance.y), instance.n_features
     low, high = family.lam
-    point = solution_at(data, "l1", low, 1e-12).coefficients
+    point = data.plain(solution_at(data, low, 1e-12).coefficients)
     active = np.append(np.flatnonzero(point[:p]), p)
     knots, points = [low], [point]
     while knots[-1] < high and np.abs(point).max() < INFINITE:

@@ -1,16 +1,11 @@
-"""How much does a round of exact online tuning cost, and how fast does regret fall?
+"""How much does a round of exact online tuning cost?
 
-Cost: microseconds a round for exact exponential weights against the number of rounds, for functions
-of 4 random breakpoints that are given; beside it a discretised Hedge on a grid of 1000 parameters,
-which evaluates each function on its grid. The learner alone (draw and learn) is measured, then the
-whole `OnlineTuner` with exact regret, with its state on disk, and with a resolution.
+Microseconds of CPU time a round for exact exponential weights against the number of rounds, for
+functions of 4 random breakpoints that are given; beside it a discretised Hedge on a grid of 1000
+parameters, which evaluates each function on its grid. The learner alone (draw, learn) is measured,
+then the whole `OnlineTuner` with exact regret, with its state on disk, and with a resolution.
 
-Regret: average regret on linkage over T = 10 .. 3000, its fitted slope (of the mean over seeds)
-and the quotient of expected regret and bound. Two streams: thresholds
-from a smooth distribution, where the parameter matters much, and the smoothed adversary, where it
-matters little.
-
-    python benchmarks/online.py [--rounds 1000 10000 100000] [--skip-regret]
+    python benchmarks/online.py [--rounds 1000 10000 100000]
 """
 
 import argparse
@@ -19,7 +14,6 @@ import platform
 import resource
 import tempfile
 import time
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -55,13 +49,13 @@ class Timer:
 
     def __init__(self, marks):
         self.marks, self.rows = set(marks), []
-        self.before, self.started = 0, time.perf_counter()
+        self.before, self.started = 0, time.process_time()
 
     def tick(self, number, note=""):
         if number in self.marks:
-            now = time.perf_counter()
+            now = time.process_time()
             self.rows.append((number, 1e6 * (now - self.started) / (number - self.before), note))
-            self.before, self.started = number, time.perf_counter()
+            self.before, self.started = number, time.process_time()
 
     def show(self, name):
         for number, cost, note in self.rows:
@@ -76,7 +70,7 @@ def learner_alone(functions, marks):
     from certune.space import Segment
 
     line = Line(Segment.coordinate("x", 0, 1), logarithmic=False)
-    learner = ExponentialWeights([line], Schedule("anytime", None, 1.0))
+    learner = ExponentialWeights([line], Schedule("adaptive", None, 1.0))
     rng, none = np.random.default_rng(0), np.empty(0)
     timer = Timer(marks)
     for number, function in enumerate(functions, 1):
@@ -111,17 +105,17 @@ def whole_tuner(functions, marks, name, **options):
             tuner.update(dual=function)
             timer.tick(number, f"({tuner.n_pieces} pieces)")
         timer.show(name)
-        started = time.perf_counter()
-        print(f"    {'':34s} {tuner.regret()}, in {time.perf_counter() - started:.2f} s")
+        started = time.process_time()
+        print(f"    {'':34s} {tuner.regret()}, in {time.process_time() - started:.2f} s")
 
 
 def restoring(n_rounds, path):
     import certune as ct
     from certune.testing import StepFamily
 
-    started = time.perf_counter()
+    started = time.process_time()
     with ct.OnlineTuner(StepFamily(), random_state=0, state=path) as tuner:
-        took = time.perf_counter() - started
+        took = time.process_time() - started
         size = path.stat().st_size / 1e6
         print(f"    restored {tuner.n_rounds} rounds in {took:.1f} s from {size:.0f} MB")
 
@@ -146,67 +140,9 @@ def memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def threshold_stream(name, rng):
-    """One strong change each, at a random exponent; the dual is the same for all three kinds."""
-    import certune as ct
-    from certune.online.streams import threshold_clustering
-
-    while True:
-        below = bool(rng.random() < 0.5)
-        place = float(np.clip(rng.normal(2.8 if below else 2.2, 0.4), 1.02, 3.98))
-        made = threshold_clustering(place, below)
-        if name.startswith("M3"):
-            matrices = [made.distances[0], 1.0 - np.eye(6)]
-            made = ct.ClusteringInstance(distances=matrices, target=made.target)
-        yield made
-
-
-def smoothed_stream(name, rng):
-    """The adversary of the theorems: planted clusters, every distance perturbed."""
-    from certune.online.streams import smoothed_clustering
-
-    target = np.arange(10) % 3
-    base = 1.0 + 0.45 * (target[:, None] != target[None, :])
-    return smoothed_clustering(
-        np.stack([base] * (2 if name.startswith("M3") else 1)), target, 1.0, rng
-    )
-
-
-def linkage_regret(stream, ranges, n_rounds, n_seeds):
-    import certune as ct
-
-    families = {
-        "M1 min-max": ct.Linkage("min-max", alpha=ranges[0]),
-        "M2 power-mean": ct.Linkage("power-mean", alpha=ranges[1]),
-        "M3 product": ct.Linkage("product", alpha=[ranges[2], 1.0]),
-    }
-    for name, family in families.items():
-        instances = list(islice(stream(name, np.random.default_rng(8)), n_rounds))
-        duals = [family.dual(instance) for instance in instances]
-        curves = []
-        for seed in range(n_seeds):
-            tuner = ct.OnlineTuner(family, random_state=seed)
-            for number in np.random.default_rng(seed).permutation(n_rounds).tolist():
-                tuner.update(instances[number], duals[number])
-            curves.append(tuner.regret_curve())
-        rounds = np.array([point.n_rounds for point in curves[0]])
-        kept = rounds >= 10
-        averages = np.mean([[p.value for p in curve] for curve in curves], axis=0) / rounds
-        slope = np.polyfit(np.log(rounds[kept]), np.log(averages[kept]), 1)[0]
-        largest = max(p.expected / p.bound for curve in curves for p in curve)
-        measured = ct.dispersion(duals)
-        print(
-            f"    {name:14s} average regret {averages[kept][0]:.4f} at T = {rounds[kept][0]}, "
-            f"{averages[-1]:.4f} at T = {rounds[-1]}: slope {slope:.2f}; expected regret at most "
-            f"{largest:.2f} of its bound; {measured.verdict.name}, exponent {measured.exponent:.2f}"
-        )
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, nargs="+", default=[1000, 10_000, 100_000])
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--skip-regret", action="store_true")
     options = parser.parse_args()
     import numba
 
@@ -216,11 +152,6 @@ def main():
     )
     print(f"Functions of {N_BREAKPOINTS} breakpoints:")
     costs(options.rounds)
-    if not options.skip_regret:
-        print(f"Regret on linkage with random thresholds, 3000 rounds, {options.seeds} seeds:")
-        linkage_regret(threshold_stream, [(1, 4)] * 3, 3000, options.seeds)
-        print(f"Regret on linkage with smoothed distances, 3000 rounds, {options.seeds} seeds:")
-        linkage_regret(smoothed_stream, [(0.5, 5), (-8, 8), (0.5, 4)], 3000, options.seeds)
 
 
 if __name__ == "__main__":

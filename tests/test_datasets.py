@@ -168,5 +168,5 @@ def test_grouped_classification_explains_what_is_wrong():
     X, y, groups = np.zeros((6, 1)), [0, 1] * 3, ["a"] * 6
     with pytest.raises(InputError, match=r"no group has 5 \+ 2 rows"):
         grouped_classification(X, y, groups, 5, 2)
-    with pytest.raises(InputError, match="as many rows"):
+    with pytest.raises(InputError, match="an entry for each of its rows"):
         grouped_classification(X, y, groups[:5], 3, 2)

@@ -6,6 +6,7 @@ Tuning needs many instances of one kind. Each function draws them reproducibly: 
 
 import operator
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,9 @@ from certune.families.metrics import Metric
 from certune.families.programs.knapsack import KnapsackInstance
 
 RandomState: TypeAlias = int | np.random.Generator | None
+
+# How often training points are drawn until they have both classes.
+MOST_DRAWS = 1000
 
 
 def digits_clustering(
@@ -55,9 +59,7 @@ def digits_clustering(
     >>> digits_clustering(n_instances=1, n_classes=2, n_per_class=3)[0].n_points
     6
     """
-    from sklearn.datasets import load_digits
-
-    images, digit_of = load_digits(return_X_y=True)
+    images, digit_of = _digits()
     members = [np.flatnonzero(digit_of == digit) for digit in range(10)]
     _check_count("n_instances", n_instances, 0)
     _check_count("n_classes", n_classes, 1, len(members))
@@ -233,9 +235,7 @@ def digits_labeling(
     >>> digits_labeling(n_instances=1, n_per_class=20, n_labeled_per_class=2)[0].n_points
     40
     """
-    from sklearn.datasets import load_digits
-
-    images, digit_of = load_digits(return_X_y=True)
+    images, digit_of = _digits()
     members = [np.flatnonzero(digit_of == digit) for digit in range(10)]
     _check_count("n_instances", n_instances, 0)
     _check_count("n_classes", n_classes, 2, len(members))
@@ -415,16 +415,20 @@ def grouped_classification(
     ['a', 'b']
     """
     features, labels, members = np.asarray(X), np.asarray(y), np.asarray(groups)
-    if members.ndim != 1 or not len(features) == len(labels) == len(members):
+    shapes = features.shape, labels.shape, members.shape
+    if [len(shape) for shape in shapes] != [2, 1, 1] or len({shape[0] for shape in shapes}) > 1:
         raise InputError(
-            "X, y and groups must have as many rows, got "
-            f"{features.shape}, {labels.shape} and {members.shape}"
+            "X must be a table (not a sparse one), y and groups lists with an entry for each of "
+            f"its rows; got the shapes {shapes[0]}, {shapes[1]} and {shapes[2]}"
         )
     _check_count("n_train", n_train, 2)
     _check_count("n_validation", n_validation, 1)
     if n_instances is not None:
         _check_count("n_instances", n_instances, 0)
-    names = np.unique(members)
+    try:
+        names = np.unique(members)
+    except TypeError as error:
+        raise InputError(f"groups must be sortable and not missing: {error}") from error
     rng = _generator(random_state)
     # Every group has a stream of its own, so that leaving one out does not change the others.
     seeds = rng.integers(2**32, size=names.size)
@@ -454,13 +458,29 @@ def _split(
     name: str,
 ) -> ClassificationInstance:
     """Draw training points, of both classes, and validation points."""
-    order = rng.permutation(len(labels))
-    while np.unique(labels[order[:n_train]]).size < 2:
+    for _ in range(MOST_DRAWS):
         order = rng.permutation(len(labels))
+        if np.unique(labels[order[:n_train]]).size == 2:
+            break
+    else:
+        raise InputError(
+            f"{n_train} training points of {name} had just one class in {MOST_DRAWS} draws, as the "
+            "other one is so rare; ask for more training points or leave the group out"
+        )
     train, validation = order[:n_train], order[n_train : n_train + n_validation]
     return ClassificationInstance(
         features[train], labels[train], features[validation], labels[validation], name=name
     )
+
+
+@cache
+def _digits() -> tuple[Any, Any]:
+    """Load the images once: an online stream asks for one instance at a time."""
+    from sklearn.datasets import load_digits
+
+    images, digit_of = load_digits(return_X_y=True)
+    images.setflags(write=False)
+    return images, digit_of
 
 
 def _check_count(name: str, value: Any, low: int, high: int | None = None) -> None:

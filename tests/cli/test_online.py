@@ -1,6 +1,10 @@
 """``certune online`` learns from a folder or a stream, stops and continues."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -124,3 +128,123 @@ def test_a_folder_that_does_not_fit_the_state_is_refused(folder, tmp_path):
 def test_bad_options_are_one_line_errors(folder, tmp_path):
     result = run(folder, "--state", tmp_path / "state", "--learner", "guess")
     assert result.exit_code == 1 and "unknown learner 'guess'" in result.stderr
+
+
+# Every family
+
+CLUSTERING = [
+    {"distances": np.stack([i.distances[0], i.distances[0] ** 2]), "target": i.target}
+    for i in INSTANCES
+]
+LABELING = [
+    {"points": i.points, "labeled": i.labeled, "truth": i.truth}
+    for i in ct.datasets.random_labeling(7, 2, 4, 1)
+]
+CLASSIFICATION = [
+    {"X": i.X, "y": i.y, "X_val": i.X_val, "y_val": i.y_val}
+    for i in ct.datasets.breast_cancer_classification(7, 15, 10)
+]
+LOGISTIC = ["--family", "logistic", "--standardize", "--lam", "0.01", "1"]
+COMMANDS = {
+    "M1": (CLUSTERING, ["--kind", "min-max", "--alpha", "0.5", "4"]),
+    "M2": (CLUSTERING, ["--kind", "power-mean", "--alpha", "-3", "3"]),
+    "M3": (CLUSTERING, ["--kind", "product", "--alpha", "0.5", "4", "--other-alpha", "1"]),
+    "graphs": (LABELING, ["--family", "labeling", "--sigma", "0.1", "2"]),
+    "neighbors": (LABELING, ["--family", "labeling", "--neighbors", "3"]),
+    "log-loss": (CLASSIFICATION, LOGISTIC),
+    "l1": (CLASSIFICATION, [*LOGISTIC, "--penalty", "l1", "--horizon", "7"]),
+    "accuracy": (CLASSIFICATION, [*LOGISTIC, "--metric", "accuracy"]),
+}
+
+
+def write(folder, problems):
+    folder.mkdir()
+    for number, arrays in enumerate(problems):
+        np.savez(folder / f"{number:03d}.npz", **arrays)
+    return folder
+
+
+def command(folder, state, options, *more):
+    return ["online", str(folder), "--state", str(state), "--seed", "3", "--json", *options, *more]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_family_is_played_stopped_and_continued(tmp_path, name):
+    problems, options = COMMANDS[name]
+    folder = write(tmp_path / "instances", problems)
+    whole = json_lines(CliRunner().invoke(main, command(folder, tmp_path / "whole", options)))
+    assert [row["round"] for row in whole[:-1]] == list(range(1, 8))
+    assert whole[-1]["regret"] >= 0 and whole[-1]["bound"] > 0
+    state, parts = tmp_path / "state", []
+    for more in (["--rounds", "2"], ["--rounds", "5"], []):
+        found = CliRunner().invoke(main, command(folder, state, options, *more))
+        parts.append(json_lines(found))
+    assert sum((part[:-1] for part in parts), []) == whole[:-1] and parts[-1][-1] == whole[-1]
+    paths = "".join(f"{path}\n" for path in sorted(folder.glob("*.npz")))
+    stream = CliRunner().invoke(main, command("-", tmp_path / "stream", options), input=paths)
+    assert json_lines(stream) == whole
+
+
+# Killed by force, at chosen places of round 4: while its function is computed, when half of its
+# line is on the disk, and when all of it is.
+
+KILLED = """
+import os, signal, sys
+from certune.online.journal import Journal
+from certune.online.tuner import OnlineTuner
+from certune.cli import main
+
+place, append, duals = sys.argv.pop(1), Journal.append, OnlineTuner._duals
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def computed(tuner, *given):
+    found = duals(tuner, *given)
+    if place == "inside" and tuner.n_rounds == 3:
+        die()
+    return found
+
+def written(journal, record):
+    if record.get("round") != 4:
+        return append(journal, record)
+    before = journal._file.tell()
+    append(journal, record)
+    if place == "torn":
+        journal._file.truncate((before + journal._file.tell()) // 2)
+    die()
+
+OnlineTuner._duals, Journal.append = computed, written
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "survived"),
+    [("inside", "M3", 3), ("torn", "log-loss", 3), ("after", "graphs", 4)],
+)
+def test_kill_minus_nine_loses_the_round_under_way_at_most(tmp_path, place, name, survived):
+    problems, options = COMMANDS[name]
+    folder, state = write(tmp_path / "instances", problems), tmp_path / "state"
+    whole = json_lines(CliRunner().invoke(main, command(folder, tmp_path / "whole", options)))
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, place, *command(folder, state, options)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    rows = [json.loads(line) for line in killed.stdout.splitlines()]
+    assert rows == whole[:3]
+    continued = CliRunner().invoke(main, command(folder, state, options))
+    assert f"continuing after round {survived}" in continued.stderr
+    assert json_lines(continued) == whole[survived:]
+
+
+def test_options_of_another_family_are_refused(folder, tmp_path):
+    result = run(folder, "--state", tmp_path / "state", "--sigma", 1, 2)
+    assert result.exit_code == 2 and "--sigma does not belong to --family linkage" in result.stderr
+    result = run(folder, "--state", tmp_path / "state", "--other-alpha", 1)
+    assert result.exit_code == 1 and "--other-alpha is for --kind product" in result.stderr
+    options = ["--family", "logistic", "--learner", "exponential-weights"]
+    problems = write(tmp_path / "problems", CLASSIFICATION[:1])
+    smooth = CliRunner().invoke(main, command(problems, tmp_path / "other", options))
+    assert smooth.exit_code == 1 and "use learner='random-grid'" in smooth.stderr

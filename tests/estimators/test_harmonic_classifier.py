@@ -140,3 +140,50 @@ def test_metrics_reach_new_points(metric):
 def test_ties_of_two_classes_are_predicted_as_they_are_labelled():
     model = ct.HarmonicClassifier(sigma=1.0).fit([[-1.0], [0.0], [1.0]], [0, -1, 1])
     assert model.transduction_.tolist() == model.predict([[-1.0], [0.0], [1.0]]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": [0.5, 0.5]}, "has 1 metric"),
+        ({"metric": 3}, "one or several metrics, got 3"),
+        ({"metric": []}, "one or several metrics"),
+        ({"n_neighbors": 9}, "less than the number of points"),
+        ({"n_neighbors": 1.5}, "whole number"),
+    ],
+)
+def test_bad_options(options, message, moons):
+    points, _, given = moons
+    with pytest.raises((InputError, ParameterError), match=message):
+        HarmonicClassifier(**options).fit(points[:8], given[:8])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.array(["a", -1, -1, "b"], dtype=object), "mixes strings and numbers"),
+        (np.array(["a", "-1", "-1", "b"]), "string '-1'"),
+    ],
+)
+def test_strings_cannot_be_mixed_with_the_mark_of_missing_labels(given, message):
+    with pytest.raises(InputError, match=message):
+        HarmonicClassifier().fit([[0.0], [1.0], [5.0], [7.0]], given)
+
+
+def test_queries_that_have_no_distances():
+    points, given = [[0.0], [1.0], [5.0], [7.0]], [0, -1, -1, 1]
+    model = HarmonicClassifier(sigma=1.0).fit(points, given)
+    with pytest.raises(InputError, match="sample 1 .* not finite"):
+        model.predict_proba([[0.0], [1e160]])
+    lengths = np.abs(np.subtract.outer([0.0, 1.0, 5.0, 7.0], [0.0, 1.0, 5.0, 7.0]))
+    model = HarmonicClassifier(sigma=1e-5, metric="precomputed").fit(lengths, given)
+    with pytest.raises(InputError, match="non-negative, got -7"):
+        model.predict(-lengths)
+    # Exponents beyond all doubles: the nearest sample takes it all.
+    assert model.predict_proba([[1e308, 1e308, 1e307, 1e300]]).tolist() == [[0.0, 1.0]]
+
+
+def test_numpy_integers_are_integers(moons):
+    points, _, given = moons
+    models = [HarmonicClassifier(n_neighbors=k).fit(points, given) for k in (5, np.int64(5))]
+    assert (models[0].label_distributions_ == models[1].label_distributions_).all()

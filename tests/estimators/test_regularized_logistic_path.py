@@ -70,7 +70,7 @@ def test_bad_parameters(options, message):
 
 def test_values_outside_the_path_are_refused():
     model = ct.RegularizedLogisticPath().fit(X[:50], Y[:50])
-    with pytest.raises(ct.ParameterError, match="lam must lie in lam_range"):
+    with pytest.raises(ct.ParameterError, match="lam must lie in the range"):
         model.predict(X[:2], lam=100.0)
 
 

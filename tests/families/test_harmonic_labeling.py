@@ -11,7 +11,6 @@ from certune.errors import (
     CertificateError,
     InputError,
     ParameterError,
-    UndecidedError,
 )
 from certune.families.graph_ssl.symmetry import Symmetry
 
@@ -106,10 +105,16 @@ def test_equal_soft_labels_without_symmetry_are_reported():
     instance = ct.LabelingInstance(distances=distances, labeled=[one, zero], truth=[0, 0, 0, 1, 0])
     family = ct.HarmonicLabeling(sigma=(0.5, 2))
     assert family.graph(instance).n_nodes == 3
-    with pytest.raises(UndecidedError, match="cannot be told apart"):
-        family.run_exact(instance, 1.0)
-    with pytest.raises(UndecidedError, match="cannot be told apart"):
-        family.dual(instance)
+    labeling = family.solve(instance, 1.0)
+    assert labeling.undecided.tolist() == [True] + 4 * [False]
+    assert labeling.labels.tolist() == [1, 0, 0, 1, 0]  # it counts as a tie
+    assert family.run_exact(instance, 1.0) == Fraction(2, 3)
+    dual = family.dual(instance)
+    assert dual.undecided.tolist() == [[0.5, 2.0]]
+    assert dual.enclose_exact(1.0) == (Fraction(2, 3), 1)
+    assert dual(0.5) == dual(2.0) == 2 / 3
+    result = ct.tune(family, [instance])
+    assert result.status is not ct.Status.OPTIMAL and result.upper_bound == 1.0
 
 
 def test_points_without_a_label_in_reach():
@@ -226,12 +231,31 @@ def test_bad_bandwidths(sigma):
         ({"weights": [1, 2], "n_metrics": 3}, "3 entries"),
         ({"n_neighbors": 0}, "at least 1"),
         ({"n_neighbors": 1.5}, "whole number"),
+        ({"n_neighbors": True}, "whole number"),
         ({"certified": "yes"}, "True or False"),
+        ({"certified": 1}, "True or False"),
     ],
 )
 def test_bad_options(options, message):
     with pytest.raises(ParameterError, match=message):
         ct.HarmonicLabeling(**options)
+
+
+def test_numbers_of_numpy_are_numbers():
+    family = ct.HarmonicLabeling(
+        sigma=np.array([0.1, 2.0]), n_neighbors=np.int64(2), n_metrics=np.int32(1),
+        certified=np.True_,
+    )  # fmt: skip
+    assert family.fingerprint == ct.HarmonicLabeling((0.1, 2.0), None, 1, 2).fingerprint
+
+
+def test_ranges_that_are_too_low_are_refused_before_any_work():
+    instance = line([0, 1, 3], [0, 2], [0, 0, 1])
+    for low in (1e-7, 1e-9, 1e-90):
+        for certified in (True, False):
+            family = ct.HarmonicLabeling(sigma=(low, 1.0), certified=certified)
+            with pytest.raises(ParameterError, match=r"sigma\*\*2 reach|sigma is too small"):
+                family.dual(instance)
 
 
 def test_a_fixed_family_has_no_space_but_runs():
@@ -258,6 +282,12 @@ def test_what_does_not_fit():
         FAMILY.run(instance, {"sigma": 1.0, "alpha": 2.0})
     with pytest.raises(ParameterError, match="Segment"):
         FAMILY.dual(instance, along=(0.1, 1.0))
+    with pytest.raises(InputError, match="expected a LabelingInstance, got NoneType"):
+        FAMILY.instance_baselines(None)
+    with pytest.raises(InputError, match="got no instance"):
+        FAMILY.structure_of([])
+    with pytest.raises(InputError, match="expected a LabelingInstance, got int"):
+        FAMILY.structure_of([3])
     with pytest.raises(InputError, match="change the unit"):
         huge = np.array([[0, 1e120], [1e120, 0]])
         FAMILY.solve(ct.LabelingInstance(distances=huge, labeled=[0], labels=[1]), 1.0)
@@ -321,6 +351,12 @@ def test_median_baseline_belongs_to_each_instance():
     above = np.triu_indices(16, 1)
     assert sigmas[0] == pytest.approx(np.sqrt(np.median(first.distances[0][above])))
     assert sigmas[0] != sigmas[1]
+
+
+def test_a_median_of_nothing_or_zero_is_no_bandwidth():
+    for points in ([[1.0]], [[1.0], [1.0], [1.0]]):
+        instance = ct.LabelingInstance(points, labeled=[0], labels=[0])
+        assert FAMILY.instance_baselines(instance) == {"median distance": {"sigma": 1.0}}
 
 
 def test_adaptive_and_certified_agree():

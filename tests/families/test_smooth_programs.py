@@ -1,5 +1,6 @@
 """Programs whose utility varies on pieces: duals with proved errors."""
 
+import dataclasses
 import decimal
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +13,7 @@ from certune.errors import InputError, ParameterError, UndecidedError
 from certune.families.programs import figure_utility
 from certune.pfaffian import exp, log, sqrt
 from certune.testing import check_family
+from certune.tuning.certificate import sealed
 
 PLANE = ct.ParameterSpace((ct.Real("a1", 0.1, 10), ct.Real("a2", 0.1, 10)))
 FIGURE = ct.ProgramFamily(figure_utility, PLANE, utility_range=(-1, 16), tolerance=1e-10)
@@ -75,6 +77,71 @@ def test_figure_on_lines_is_a_family_and_its_best_point_is_proved():
     assert found <= result.best_value + 1e-9
     at_best = np.mean([family.run(line, result.best_params) for line in LINES])
     assert at_best == pytest.approx(result.best_value, abs=1e-10)
+    assert ct.verify(result.certificate, family, LINES).optimal
+
+
+def fall(square, parameters):
+    t = parameters["t"]
+    return (1 + t) / 2 if t * t <= square else exp(-t)
+
+
+@pytest.fixture(scope="module")
+def falls():
+    family = ct.ProgramFamily(fall, UNIT, tolerance=1e-10)
+    squares = [Fraction(1, 2), Fraction(1, 3)]
+    return family, squares, ct.tune(family, squares).certificate
+
+
+def forged(certificate, **arrays):
+    """Return a certificate that states other numbers of its first function, sealed again."""
+    first = certificate.duals[0]
+    duals = (
+        ct.PiecewisePolynomial.from_arrays({**first.to_arrays(), **arrays}),
+        certificate.duals[1],
+    )
+    landscape = ct.mean(duals)
+    fields = {
+        field.name: getattr(certificate, field.name)
+        for field in dataclasses.fields(certificate)
+        if field.name not in ("checksum", "format_version")
+    }
+    claims = {
+        "duals": duals,
+        "best_value": landscape.max_exact,
+        "best_region": tuple(landscape.argmax()),
+        "best_point": landscape.best_point,
+        "upper_bound": landscape.upper_bound_exact,
+    }
+    return sealed({**fields, **claims})
+
+
+def test_functions_that_jump_are_verified(falls):
+    family, squares, certificate = falls
+    assert ct.verify(certificate, family, squares).optimal
+    assert ct.verify(forged(certificate), family, squares).optimal
+
+
+def test_a_gap_with_too_few_values_is_refused(falls):
+    family, squares, certificate = falls
+    first = certificate.duals[0]
+    [gap] = np.flatnonzero(first.starts[1:] > first.stops[:-1])
+    # Just left of the jump the value is (1 + sqrt(1/2)) / 2, just right of it exp(-sqrt(1/2)).
+    assert first.gap_upper[gap] == pytest.approx((1 + 0.5**0.5) / 2)
+    upper = first.gap_upper.copy()
+    upper[gap] = 0.6
+    with pytest.raises(ct.CertificateError, match="a fresh function goes beyond"):
+        ct.verify(forged(certificate, gap_upper=upper), family, squares)
+
+
+def test_a_gap_that_is_bridged_is_refused(falls):
+    """Across the jump one cannot state a continuous function."""
+    family, squares, certificate = falls
+    first = certificate.duals[0]
+    [gap] = np.flatnonzero(first.starts[1:] > first.stops[:-1])
+    starts = first.starts.copy()
+    starts[gap + 1] = first.stops[gap]
+    with pytest.raises(ct.CertificateError, match="leaves open|family.run gives"):
+        ct.verify(forged(certificate, starts=starts), family, squares)
 
 
 def test_figure_in_the_plane_is_a_family():

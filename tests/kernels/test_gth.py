@@ -7,6 +7,7 @@ import pytest
 
 import certune as ct
 from certune.kernels.bottlenecks import (
+    gates,
     joined_groups,
     path_below,
     path_maxima,
@@ -122,6 +123,34 @@ def test_groups_of_tree_edges_by_walking_paths():
             if rank_of[k] != top:
                 expected[top, rank_of[k]] += sum(np.exp(lengths[k] - e) for e in exponents)
     np.testing.assert_allclose(links, expected, rtol=1e-12)
+
+
+def test_gates_by_taking_every_node_away():
+    """A node hangs on another one if it does not reach the ground without it."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 14))
+        edges = np.triu(rng.random((n, n)) < rng.choice([0.1, 0.2, 0.4]), 1)
+        edges |= edges.T
+        grounded = rng.random((n, 2)) < 0.15
+
+        def reached(without, n=n, edges=edges, grounded=grounded):
+            found = {i for i in range(n) if grounded[i].any() and i != without}
+            pending = list(found)
+            while pending:
+                i = pending.pop()
+                new = {j for j in range(n) if edges[i, j] and j != without} - found
+                found |= new
+                pending += new
+            return found
+
+        everything = reached(None)
+        gate = gates(edges, grounded)
+        for i in everything:
+            others = [v for v in range(n) if v != i and i not in reached(v)]
+            # Of all nodes that i hangs on, the first one hangs on no other.
+            first = [v for v in others if not any(v not in reached(w) for w in range(n) if w != v)]
+            assert [gate[i]] == (first or [i])
 
 
 def test_joined_groups():

@@ -20,6 +20,7 @@ FAMILY = StepFamily()
 ALL_OPTIONS = [
     {"horizon": 50},
     {},
+    {"schedule": "anytime"},
     {"schedule": "doubling"},
     {"learner": "semi-bandit"},
     {"learner": "fixed-share", "horizon": 50, "shifts": 2},
@@ -163,7 +164,7 @@ def test_kill_minus_nine_anywhere_loses_the_round_under_way_at_most(tmp_path):
     environment = {**os.environ, "PYTHONPATH": places}
     rng = np.random.default_rng(0)
     n_rounds = 0
-    for _ in range(3):
+    for _ in range(2):
         player = subprocess.Popen(
             [sys.executable, "-c", PLAYER, str(path)],
             env=environment, stdout=subprocess.PIPE, text=True,

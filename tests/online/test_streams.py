@@ -12,18 +12,52 @@ from certune.online.streams import (
     drifting,
     halving,
     independent,
+    smoothed_classification,
     smoothed_clustering,
+    smoothed_labeling,
+    threshold_classification,
     threshold_clustering,
+    threshold_labeling,
 )
 
 
 def test_independent_draws_from_any_sampler_and_is_reproducible():
-    def sample(rng):
-        return ct.datasets.random_clustering(1, 2, 3, random_state=rng)[0]
+    def cancer(rng):
+        return ct.datasets.breast_cancer_classification(1, 20, 20, random_state=rng)[0]
 
-    first = list(islice(independent(sample, 0), 3))
-    assert first == list(islice(independent(sample, 0), 3))
-    assert len({instance.fingerprint for instance in first}) == 3
+    samplers = [
+        lambda rng: ct.datasets.random_clustering(1, 2, 3, random_state=rng)[0],
+        lambda rng: ct.datasets.random_labeling(1, 2, 4, 1, random_state=rng)[0],
+        cancer,
+    ]
+    for sample in samplers:
+        first, again = ([i.fingerprint for i in islice(independent(sample, 0), 3)] for _ in "ab")
+        assert first == again and len(set(first)) == 3
+
+
+@pytest.mark.parametrize("sample", ["clustering", "labeling", "classification"])
+def test_drifting_works_for_instances_of_every_family(sample):
+    makers = {
+        "clustering": lambda spread, rng: ct.datasets.random_clustering(
+            1, 2, 3, spread=spread, random_state=rng
+        )[0],
+        "labeling": lambda spread, rng: ct.datasets.random_labeling(
+            1, 2, 4, 1, spread=spread, random_state=rng
+        )[0],
+        "classification": lambda spread, rng: ct.ClassificationInstance(
+            spread * rng.normal(size=(6, 2)), [0, 1] * 3, rng.normal(size=(2, 2)), [0, 1]
+        ),
+    }
+    family = {
+        "clustering": ct.Linkage("power-mean", alpha=(-3, 3)),
+        "labeling": ct.HarmonicLabeling(sigma=(0.1, 3)),
+        "classification": ct.RegularizedLogistic(lam=(0.01, 1), metric="accuracy"),
+    }[sample]
+    ends = [lambda rng, s=spread: makers[sample](s, rng) for spread in (0.1, 1.0)]
+    tuner = ct.OnlineTuner(family, random_state=0)
+    for instance in islice(drifting(ends, 4, 0), 6):
+        tuner.update(instance)
+    assert tuner.regret().is_exact and tuner.n_rounds == 6
 
 
 def test_drifting_moves_evenly():
@@ -59,6 +93,48 @@ def test_smoothed_distances_have_the_promised_density():
     assert several.n_metrics == 2 and not np.array_equal(*several.distances)
     with pytest.raises(ct.ParameterError, match="density"):
         next(smoothed_clustering(base, [0, 0, 1], 0.0))
+
+
+def test_smoothed_labelings_have_the_promised_density():
+    base = np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0]], dtype=float)
+    drawn = list(islice(smoothed_labeling(base, [0, 2], [0, 0, 1], 4.0, 0), 1000))
+    shift = np.array([i.distances[0][0, 1] - 1 for i in drawn])
+    assert stats.kstest(shift, "uniform", (0, 0.25)).pvalue > 1e-3
+    assert drawn[0].labeled.tolist() == [0, 2] and drawn[0].truth.tolist() == [0, 0, 1]
+    with pytest.raises(ct.ParameterError, match="density"):
+        next(smoothed_labeling(base, [0], [0, 0, 1], -1.0))
+
+
+def test_smoothed_classification_perturbs_every_feature():
+    base = ct.ClassificationInstance([[0.0], [1.0]], [0, 1], [[2.0], [3.0]], [1, 0])
+    drawn = list(islice(smoothed_classification(base, 2.0, 0), 1000))
+    for values in (np.array([i.X[1, 0] - 1 for i in drawn]), [i.X_val[0, 0] - 2 for i in drawn]):
+        assert stats.kstest(values, "uniform", (-0.25, 0.5)).pvalue > 1e-3
+    assert all((i.y == base.y).all() and (i.y_val == base.y_val).all() for i in drawn)
+    with pytest.raises(ct.ParameterError, match="density"):
+        next(smoothed_classification(base, 0.0))
+
+
+def test_an_adversary_can_choose_anew_in_every_round():
+    bases = [np.full((3, 3), float(level)) for level in (1, 5, 9)]
+    drawn = list(smoothed_clustering(iter(bases), [0, 0, 1], 1.0, 0))
+    assert [int(i.distances[0][0, 1]) for i in drawn] == [1, 5, 9]
+    chosen = [ct.ClassificationInstance([[v], [v + 1]], [0, 1], [[v]], [1]) for v in (0.0, 9.0)]
+    drawn = list(smoothed_classification(iter(chosen), 1.0, 0))
+    assert [round(i.X[0, 0] / 9) for i in drawn] == [0, 1]
+
+
+@pytest.mark.parametrize("below", [True, False])
+@pytest.mark.parametrize("place", [0.06, 0.4, 0.9])
+def test_threshold_labelings_and_classifications_change_at_their_threshold(place, below):
+    expected = [1.0, 0.0] if below else [0.0, 1.0]
+    sigma = ct.HarmonicLabeling(sigma=(0.05, 1.0)).dual(threshold_labeling(place, below))
+    lam = ct.RegularizedLogistic("l2", lam=(0.05, 1.0), metric="accuracy").dual(
+        threshold_classification(place, below)
+    )
+    for dual in (sigma, lam):
+        assert dual.values.tolist() == expected
+        np.testing.assert_allclose(dual.breakpoints, place, rtol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["power-mean", "min-max"])

@@ -17,13 +17,19 @@ import certune as ct
 BITS = 1200
 
 
-def exact_soft(distances, labeled, labels, sigma):
+def exact_soft(distances, labeled, labels, sigma, edges=None, bits=BITS):
     """Soft labels of class 1 of the unlabelled points, as balls: (I - P_UU)^-1 P_UL f_L."""
     n = len(distances)
     free = [i for i in range(n) if i not in set(labeled)]
-    with ctx.workprec(BITS):
+    with ctx.workprec(bits):
         scale = arb(float(sigma)) ** 2
-        weight = [[(-arb(float(d)) / scale).exp() for d in row] for row in distances]
+        weight = [
+            [
+                (-arb(float(d)) / scale).exp() if edges is None or (i, j) in edges else arb(0)
+                for j, d in enumerate(row)
+            ]
+            for i, row in enumerate(distances)
+        ]
         sums = [sum((weight[i][j] for j in range(n) if j != i), arb(0)) for i in range(n)]
         matrix = [
             [arb(i == j) - (weight[i][j] / sums[i] if i != j else 0) for j in free] for i in free
@@ -41,7 +47,10 @@ def exact_soft(distances, labeled, labels, sigma):
             ]
             for i in free
         ]
-        solution = arb_mat(matrix).solve(arb_mat(right))
+        try:
+            solution = arb_mat(matrix).solve(arb_mat(right))
+        except ZeroDivisionError:  # too few bits
+            return None
         return [solution[i, 0] for i in range(len(free))]
 
 
@@ -92,24 +101,61 @@ def test_soft_labels_are_ratios_of_forest_sums():
         np.testing.assert_allclose(soft[instance.unlabeled], expected, rtol=1e-13)
 
 
+def graph_kinds():
+    """Instances whose weights differ by little, by all doubles, and by more."""
+    rng = np.random.default_rng(0)
+    blobs = rng.normal(size=(16, 2))
+    with_twins = blobs.copy()
+    with_twins[1] = with_twins[0]
+    clusters = 0.1 * blobs + 3 * rng.integers(0, 3, (16, 1))
+    path = np.cumsum(rng.uniform(0.5, 1.5, 16))[:, None]
+    truth = np.arange(16) % 2
+    options = {"labeled": [0, 3], "labels": [0, 1], "truth": truth}
+    yield "digits", ct.datasets.digits_labeling(1, n_per_class=16, n_labeled_per_class=2)[0], None
+    yield "random", ct.datasets.random_labeling(1, n_per_class=14)[0], None
+    yield "duplicates", ct.LabelingInstance(with_twins, **options), None
+    yield "clusters", ct.LabelingInstance(clusters, **options), None
+    yield "neighbours", ct.LabelingInstance(blobs, **options), 3
+    yield "path", ct.LabelingInstance(path, **options), 2
+    lengths = rng.exponential(size=120)
+    yield "no metric", ct.LabelingInstance(distances=lengths, **options), None
+
+
+def edges_of(distances, n_neighbors):
+    """Pairs of points, one of them among the nearest ones of the other."""
+    n = len(distances)
+    if n_neighbors is None:
+        return {(i, j) for i in range(n) for j in range(n) if i != j}
+    pairs = set()
+    for i in range(n):
+        others = sorted((distances[i][j], j) for j in range(n) if j != i)
+        last = others[n_neighbors - 1][0]
+        pairs |= {(i, j) for d, j in others if d <= last}
+    return pairs | {(j, i) for i, j in pairs}
+
+
 @pytest.mark.parametrize("share", [3.0, 1.0, 0.3, 0.1, 0.06, 0.04, 0.02])
-def test_relative_accuracy_at_every_bandwidth(share):
-    """1e-13 down to 0.04 of the median scale, and below, where weights leave the doubles."""
-    instances = [
-        *ct.datasets.digits_labeling(2, n_per_class=16, n_labeled_per_class=2),
-        *ct.datasets.random_labeling(2, n_per_class=14),
-    ]
-    for instance in instances:
-        sigma = share * median_scale(instance)
-        first = instance.class_names.index(instance.class_names[instance.labels.max()])
-        labels = [int(code == first) for code in instance.labels]
-        exact = exact_soft(instance.distances[0], instance.labeled.tolist(), labels, sigma)
-        assert max(float(ball.rad()) for ball in exact) < 1e-60
-        soft = ct.HarmonicLabeling().solve(instance, sigma).soft[instance.unlabeled, 1]
-        expected = np.array([float(ball.mid()) for ball in exact])
-        large = expected > (1e-250 if share >= 0.04 else 1e-35)
-        assert large.any()
-        np.testing.assert_allclose(soft[large], expected[large], rtol=1e-13)
+@pytest.mark.parametrize(
+    ("instance", "n_neighbors"), [pytest.param(i, k, id=name) for name, i, k in graph_kinds()]
+)
+def test_relative_accuracy_at_every_bandwidth(instance, n_neighbors, share):
+    """1e-13 for every soft label that is a normal double, far below 0.04 of the median scale."""
+    sigma = share * median_scale(instance)
+    first = int(instance.labels.max())
+    labels = [int(code == first) for code in instance.labels]
+    edges = edges_of(instance.distances[0], n_neighbors)
+    for bits in (BITS, 3 * BITS, 9 * BITS, 27 * BITS):
+        labeled = instance.labeled.tolist()
+        exact = exact_soft(instance.distances[0], labeled, labels, sigma, edges, bits)
+        if exact is not None and all(x.rad() < x * arb(2) ** -80 for x in exact):
+            break
+    labeling = ct.HarmonicLabeling(n_neighbors=n_neighbors).solve(instance, sigma)
+    soft = labeling.soft[instance.unlabeled, 1]
+    expected = np.array([float(ball.mid()) for ball in exact])
+    normal = expected > 2.0**-1020
+    assert normal.any() and all(x.rad() < x * arb(2) ** -80 for x in exact)
+    np.testing.assert_allclose(soft[normal], expected[normal], rtol=1e-13)
+    assert (soft[~normal] < 2.0**-1018).all()
 
 
 def test_label_propagation_converges_to_the_same_labels():
@@ -157,3 +203,35 @@ def test_breakpoints_enclose_roots_found_in_balls():
     for t in [*dual.sample_points().tolist(), *np.geomspace(0.07, 5, 60).tolist()]:
         if dual.value_at(t) is not None:
             assert utility(t) == dual.value_at(t)
+
+
+@pytest.mark.parametrize(("seed", "n_neighbors"), [(0, None), (1, None), (2, 7)])
+def test_near_ties_agree_with_balls(seed, n_neighbors):
+    """Four points at the place of two labels: they agree but for what comes from far away.
+
+    All of [0.15, 0.4] is decided, and right at random bandwidths.
+    """
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(18, 2))
+    points[:6] = 4.0, 0.0
+    truth = rng.integers(0, 2, 18)
+    truth[:2] = 0, 1
+    instance = ct.LabelingInstance(points, labeled=[0, 1, 6, 7, 8], truth=truth)
+    family = ct.HarmonicLabeling(sigma=(0.15, 0.4), n_neighbors=n_neighbors)
+    dual = family.dual(instance)
+    assert len(dual.undecided) == 0
+    edges = edges_of(instance.distances[0], n_neighbors)
+    closest = 1.0
+    for sigma in rng.uniform(0.15, 0.4, 8).tolist():
+        exact = exact_soft(
+            instance.distances[0], instance.labeled.tolist(), instance.labels.tolist(), sigma,
+            edges, 4 * BITS,
+        )  # fmt: skip
+        right = 0
+        for ball, true in zip(exact, instance.truth[instance.unlabeled], strict=True):
+            lead = ball - arb(0.5)
+            assert lead > 0 or lead < 0 or lead.rad() < arb(2) ** -1000
+            right += bool(lead < 0) == (true == 0)
+            closest = min(closest, float(abs(lead).upper()))
+        assert dual.value_at(sigma) in (None, Fraction(right, len(exact)))
+    assert closest < 1e-20

@@ -129,7 +129,7 @@ def test_l1_solutions_fulfil_the_optimality_conditions(instance):
     for lam in np.exp(rng.uniform(*np.log(RANGE), 8)).tolist():
         model = family.solve(instance, lam)
         b = path.at(lam)
-        fits = np.abs(data.design[:, :-1].T @ expit(-(data.design @ b))) / len(X)
+        fits = np.abs(data.design[:, :-1].T @ expit(-(data.design @ b))) / len(X) / data.penalties
         active = b[:-1] != 0
         assert np.abs(fits[active] - lam).max(initial=0.0) <= 1e-7 * max(1.0, lam)
         assert (fits[~active] - lam).max(initial=-1.0) <= 1e-7 * max(1.0, lam)

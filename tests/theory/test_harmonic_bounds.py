@@ -10,10 +10,11 @@ from flint import acb, acb_mat, ctx, fmpq
 import certune as ct
 from certune.families.graph_ssl.balls import ball_labels
 from certune.families.graph_ssl.certificate import Certifier, _Local, image
+from certune.families.graph_ssl.chebyshev import chebyshev_nodes
 from certune.families.graph_ssl.course import make_course
 from certune.families.graph_ssl.exponents import Exponents
 from certune.families.graph_ssl.harmonic import soft_labels
-from certune.families.graph_ssl.interpolation import Interpolator, chebyshev_nodes
+from certune.families.graph_ssl.interpolation import Interpolator
 from certune.families.graph_ssl.solver import PointSolver, error_bound
 
 RNG = np.random.default_rng(0)
@@ -216,6 +217,6 @@ def test_the_rounding_bound_covers_what_happens():
 
 
 def test_nodes_are_cosines():
-    nodes = chebyshev_nodes(12)
+    nodes = chebyshev_nodes(12, 100)
     expected = [math.cos(math.pi * j / 12) for j in range(13)]
     np.testing.assert_allclose([float(node) for node in nodes], expected, atol=1e-16)

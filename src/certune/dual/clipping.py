@@ -34,6 +34,8 @@ def clipped(pieces: PolynomialPieces, lower: float, upper: float) -> PolynomialP
     """Return ``min(max(f, lower), upper)``."""
     found: list[_Part] = []
     cells = whole(pieces)
+    if (cells.lower >= lower).all() and (cells.upper <= upper).all():
+        return pieces
     while cells.rows.size:
         low, high = np.clip(cells.lower, lower, upper), np.clip(cells.upper, lower, upper)
         inside = (cells.lower >= lower) & (cells.upper <= upper)

@@ -167,6 +167,14 @@ class PiecewisePolynomial(PolynomialRecord):
         return Fraction(self._maximum.upper)
 
     @property
+    def magnitude_bound(self) -> float:
+        """Upper bound of the absolute value, from the coefficients alone. O(m n), not tight."""
+        on_pieces = (self._pieces.sizes + self.errors).max() * ROUNDED_UP
+        apart = self.starts[1:] > self.stops[:-1]
+        in_gaps = np.maximum(-self.gap_lower[apart], self.gap_upper[apart]).max(initial=0.0)
+        return float(max(on_pieces, in_gaps))
+
+    @property
     def best_point(self) -> float:
         """The point with the largest value that was proved."""
         return self._maximum.point

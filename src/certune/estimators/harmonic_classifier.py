@@ -8,7 +8,7 @@ are the exact harmonic functions at every bandwidth, not what an iteration has r
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -19,10 +19,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from certune.errors import InputError, ParameterError
 from certune.families.graph_ssl import HarmonicLabeling, LabelingInstance
-from certune.families.metrics import distances_between
+from certune.families.metrics import Metric, checked_metrics, distances_between
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-Metric: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
 
 
 class HarmonicClassifier(ClassifierMixin, BaseEstimator):
@@ -98,6 +97,18 @@ class HarmonicClassifier(ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         points, given = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        if len({isinstance(label, str) for label in given.tolist()}) > 1:
+            raise InputError(
+                "y mixes strings and numbers, got "
+                f"{', '.join(repr(label) for label in given.tolist()[:4])}; code labels as "
+                "integers, for example with sklearn.preprocessing.LabelEncoder, and mark samples "
+                "without one by -1"
+            )
+        if "-1" in given.tolist():
+            raise InputError(
+                "y has the string '-1' as a label; samples without a label are marked by the "
+                "number -1, so that the other labels must be numbers too: code them as integers"
+            )
         check_classification_targets(given)
         labeled = np.flatnonzero(np.asarray(given != -1))
         if labeled.size == 0:
@@ -106,11 +117,10 @@ class HarmonicClassifier(ClassifierMixin, BaseEstimator):
                 "least one sample"
             )
         instance = self._instance(points, labeled, given[labeled])
-        neighbors = self.n_neighbors
-        if isinstance(neighbors, numbers.Integral) and not isinstance(neighbors, bool):
-            neighbors = int(neighbors)
         sigma = 1.0 if self.sigma is None else self.sigma
-        family = HarmonicLabeling(sigma=_fixed(sigma), weights=self.weights, n_neighbors=neighbors)
+        family = HarmonicLabeling(
+            sigma=_fixed(sigma), weights=self.weights, n_neighbors=self.n_neighbors
+        )
         params: dict[str, Any] = {}
         if self.sigma is None:
             params = dict(family.instance_baselines(instance)["median distance"])
@@ -120,7 +130,7 @@ class HarmonicClassifier(ClassifierMixin, BaseEstimator):
         self.label_distributions_ = labeling.soft
         self.transduction_ = labeling.labels
         self._fitted_points = points
-        self._neighbors = neighbors
+        self._neighbors = family.n_neighbors
         self._shares = family.weights or (1.0 / instance.n_metrics,) * instance.n_metrics
         return self
 
@@ -141,15 +151,26 @@ class HarmonicClassifier(ClassifierMixin, BaseEstimator):
         points = validate_data(self, X, dtype=np.float64, reset=False)
         if self._is_precomputed:
             distances = points
+            if (points < 0).any():
+                raise InputError(
+                    f"distances to the fitted samples must be non-negative, got {points.min()}: "
+                    "pass distances, not similarities"
+                )
         else:
             distances = np.zeros((len(points), len(self._fitted_points)))
             for share, metric in zip(self._shares, self._metrics, strict=True):
                 distances += share * distances_between(points, self._fitted_points, metric)
-        exponents = -distances / self.sigma_**2
+        if not np.isfinite(distances).all():
+            row = int(np.argmin(np.isfinite(distances).all(axis=1)))
+            raise InputError(
+                f"the distances of sample {row} to the fitted ones are not finite: leave it out, "
+                "or change the unit of its features"
+            )
+        with np.errstate(over="ignore"):
+            exponents = -(distances - distances.min(axis=1, keepdims=True)) / self.sigma_**2
         if self._neighbors is not None:
             nearest = np.partition(distances, self._neighbors - 1, axis=1)
             exponents[distances > nearest[:, self._neighbors - 1 : self._neighbors]] = -np.inf
-        exponents -= exponents.max(axis=1, keepdims=True)
         votes = np.exp(exponents)
         soft: FloatArray = (votes / votes.sum(axis=1, keepdims=True)) @ self.label_distributions_
         return np.asarray(soft / soft.sum(axis=1, keepdims=True))
@@ -190,9 +211,7 @@ class HarmonicClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _metrics(self) -> tuple[Metric, ...]:
-        if isinstance(self.metric, str) or callable(self.metric):
-            return (self.metric,)
-        return tuple(self.metric)
+        return checked_metrics(self.metric)
 
     @property
     def _is_precomputed(self) -> bool:

@@ -16,11 +16,11 @@ from certune.errors import InputError, ParameterError
 from certune.families.logistic import ClassificationInstance
 from certune.families.logistic.panels import Quantity
 from certune.families.logistic.path import CoefficientPath, coefficient_path, solution_at
-from certune.families.logistic.training import TrainingData
+from certune.families.logistic.training import CentredCoefficients, TrainingData
 
 FloatArray = npt.NDArray[np.float64]
 
-# Aim for the error of coefficients along the path, relative to nothing.
+# Aims for the errors of coefficients, for columns scaled to about unit size.
 PATH_TARGET = 1e-8
 SOLUTION_TARGET = 1e-12
 
@@ -62,7 +62,7 @@ class RegularizedLogisticPath(ClassifierMixin, BaseEstimator):
     intercepts_ : ndarray of shape (n_knots,)
         Intercepts at `lambdas_`.
     path_error_ : float
-        Stated error of coefficients along the path, for the scaled columns.
+        Stated error of coefficients along the path, for columns scaled to about unit size.
     n_features_in_ : int
         Number of columns.
 
@@ -115,14 +115,17 @@ class RegularizedLogisticPath(ClassifierMixin, BaseEstimator):
                 f"class{'' if self.classes_.size == 1 else 'es'}, expected two."
             )
         instance = ClassificationInstance(X, y, X[:1], y[:1])
-        self._data = TrainingData(instance, bool(self.fit_intercept), bool(self.standardize))
+        self._data = TrainingData(
+            instance, self.penalty, bool(self.fit_intercept), bool(self.standardize)
+        )
         quantity = Quantity(lambda b: b, 1.0)
         self._path: CoefficientPath = coefficient_path(
-            self._data, self.penalty, *self.lam_range, quantity, PATH_TARGET
+            self._data, *self.lam_range, quantity, PATH_TARGET
         )
-        solution = solution_at(self._data, self.penalty, float(self.lam), SOLUTION_TARGET)
-        coef, intercept = self._data.original(solution.coefficients)
-        self.coef_, self.intercept_ = coef[None], np.array([intercept])
+        solution = solution_at(self._data, float(self.lam), SOLUTION_TARGET)
+        self._function = self._data.centred(solution.coefficients)
+        self.coef_ = self._function.slopes[None]
+        self.intercept_ = np.array([self._function.intercept])
         self.lambdas_ = np.append(self._path.starts, self._path.stops[-1])
         rows = [self.coefficients_at(lam) for lam in self.lambdas_.tolist()]
         self.coefs_ = np.array([row[0] for row in rows])
@@ -139,10 +142,13 @@ class RegularizedLogisticPath(ClassifierMixin, BaseEstimator):
             The weight of the penalty, within `lam_range`.
         """
         check_is_fitted(self)
-        low, high = self.lam_range
-        if not isinstance(lam, numbers.Real) or not low <= lam <= high:
-            raise ParameterError(f"lam must lie in lam_range [{low}, {high}], got {lam!r}.")
-        return self._data.original(self._path.at(float(lam)))
+        function = self._function_at(lam)
+        return function.slopes, function.intercept
+
+    def _function_at(self, lam: float) -> CentredCoefficients:
+        if not isinstance(lam, numbers.Real):
+            raise ParameterError(f"lam must be a number of the fitted lam_range, got {lam!r}.")
+        return self._data.centred(self._path.at(float(lam)))
 
     def decision_function(self, X: Any, lam: float | None = None) -> FloatArray:
         """Return the log-odds of the second class.
@@ -156,12 +162,8 @@ class RegularizedLogisticPath(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        if lam is None:
-            coef, intercept = self.coef_[0], float(self.intercept_[0])
-        else:
-            coef, intercept = self.coefficients_at(lam)
-        scores: FloatArray = X @ coef + intercept
-        return scores
+        function = self._function if lam is None else self._function_at(lam)
+        return function(X)
 
     def predict_proba(self, X: Any, lam: float | None = None) -> FloatArray:
         """Return the probabilities of both classes.
@@ -196,12 +198,16 @@ class RegularizedLogisticPath(ClassifierMixin, BaseEstimator):
         return labels
 
     def _check_parameters(self) -> None:
-        if self.penalty not in ("l1", "l2"):
+        if not isinstance(self.penalty, str) or self.penalty not in ("l1", "l2"):
             raise ParameterError(f"penalty must be 'l1' or 'l2', got {self.penalty!r}.")
         ends = self.lam_range
-        if not isinstance(ends, (tuple, list)) or len(ends) != 2 or not 0 < ends[0] < ends[1]:
-            raise ParameterError(f"lam_range must be 0 < low < high, got {ends!r}.")
-        if not isinstance(self.lam, numbers.Real) or not 0 < self.lam < np.inf:
+        is_pair = isinstance(ends, (tuple, list)) and len(ends) == 2
+        if not is_pair or not all(isinstance(end, numbers.Real) for end in ends):
+            raise ParameterError(f"lam_range must be two numbers 0 < low < high, got {ends!r}.")
+        if not 0 < ends[0] < ends[1] < np.inf:
+            raise ParameterError(f"lam_range must be finite with 0 < low < high, got {ends!r}.")
+        is_number = isinstance(self.lam, numbers.Real) and not isinstance(self.lam, bool)
+        if not is_number or not 0 < self.lam < np.inf:
             raise ParameterError(f"lam must be a positive number, got {self.lam!r}.")
 
     def __sklearn_tags__(self) -> Any:

@@ -54,6 +54,66 @@ def spanning_tree(between, to_labelled, is_edge, is_edge_to_labelled):
 
 
 @njit(cache=True, nogil=True)
+def gates(is_edge, is_edge_to_labelled):
+    """For every node that reaches the ground the first one that all ways from there pass.
+
+    The node itself if no other separates it from the ground. Depth-first search from the ground:
+    a subtree from which no edge leads above its parent hangs on the parent (Hopcroft and Tarjan).
+    """
+    n = len(is_edge)
+    gate = np.arange(n)
+    number = np.full(n + 1, -1)  # in the order of discovery
+    lowest = np.zeros(n + 1, dtype=np.int64)
+    parent = np.full(n + 1, -1)
+    next_edge = np.zeros(n + 1, dtype=np.int64)
+    grounded = np.zeros(n, dtype=np.bool_)
+    for i in range(n):
+        grounded[i] = is_edge_to_labelled[i].any()
+    order = np.empty(n + 1, dtype=np.int64)
+    stack = np.empty(n + 1, dtype=np.int64)
+    stack[0] = order[0] = n
+    number[n] = 0
+    count, size = 1, 1
+    while size > 0:
+        i = stack[size - 1]
+        j = next_edge[i]
+        if j > n:
+            size -= 1
+            if parent[i] >= 0:
+                lowest[parent[i]] = min(lowest[parent[i]], lowest[i])
+            continue
+        next_edge[i] += 1
+        if i == j or j == parent[i]:
+            continue
+        if i == n:
+            joined = grounded[j]
+        elif j == n:
+            joined = grounded[i]
+        else:
+            joined = is_edge[i, j]
+        if not joined:
+            continue
+        if number[j] < 0:
+            number[j] = lowest[j] = count
+            parent[j] = i
+            order[count] = j
+            stack[size] = j
+            count += 1
+            size += 1
+        else:
+            lowest[i] = min(lowest[i], number[j])
+    for k in range(1, count):
+        i = order[k]
+        p = parent[i]
+        if p != n:
+            if gate[p] != p:
+                gate[i] = gate[p]
+            elif lowest[i] >= number[p]:
+                gate[i] = p
+    return gate
+
+
+@njit(cache=True, nogil=True)
 def path_maxima(between, to_labelled, order, parent, via):
     """Largest exponent on the tree path of every two nodes, the ground included."""
     n = len(parent)

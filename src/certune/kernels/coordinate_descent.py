@@ -10,26 +10,28 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def penalised_minimum(hessian, linear, start, n_penalised, weight, n_sweeps, tolerance):
-    """Minimise ``z.H z / 2 - linear.z + weight * sum(abs(z[:n_penalised]))``.
+def penalised_minimum(hessian, linear, start, weights, n_sweeps, tolerance):
+    """Minimise ``z.H z / 2 - linear.z + weights.abs(z)``, the last for the first coordinates.
 
     Stops after `n_sweeps` sweeps, or when no coordinate has changed the gradient by more than the
-    tolerance. Coordinates without curvature stay where they are.
+    tolerance times its weight (the smallest weight for one without). Coordinates without curvature
+    stay where they are.
     """
     z = start.copy()
     product = hessian @ z
+    smallest = weights.min() if weights.size else 0.0
     for _ in range(n_sweeps):
-        largest = 0.0
+        settled = True
         for j in range(z.size):
             curvature = hessian[j, j]
             if curvature <= 0.0:
                 continue
             target = curvature * z[j] - (product[j] - linear[j])
-            if j < n_penalised:
-                if target > weight:
-                    target -= weight
-                elif target < -weight:
-                    target += weight
+            if j < weights.size:
+                if target > weights[j]:
+                    target -= weights[j]
+                elif target < -weights[j]:
+                    target += weights[j]
                 else:
                     target = 0.0
             change = target / curvature - z[j]
@@ -37,7 +39,8 @@ def penalised_minimum(hessian, linear, start, n_penalised, weight, n_sweeps, tol
                 z[j] += change
                 for i in range(z.size):
                     product[i] += change * hessian[i, j]
-                largest = max(largest, abs(change) * curvature)
-        if largest <= tolerance:
+                weight = weights[j] if j < weights.size else smallest
+                settled = settled and abs(change) * curvature <= tolerance * weight
+        if settled:
             break
     return z

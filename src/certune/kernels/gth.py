@@ -64,8 +64,8 @@ def fill_weights(
     """Weights ``exp(shift - sum_k rates[k] distances[k])`` of the graph, within 8 UNIT.
 
     ``weights`` receives the edges between unlabelled nodes above the diagonal, ``classes`` the
-    total weight from each of them to the labelled nodes of each class.  Exponents beyond -700 are
-    taken as -700.
+    total weight from each of them to the labelled nodes of each class.  Exponents below -700 are
+    taken as -700: callers choose the shift so that this does not matter.
     """
     n, n_labelled = to_labelled.shape[1:]
     size = max(n, n_labelled)
@@ -176,18 +176,24 @@ def eliminate(weights, classes, sums):
 
 @njit(cache=True, nogil=True)
 def substitute(weights, classes, sums, soft):
-    """Harmonic functions ``soft[i, c]`` (1 on class c, 0 on the others) after `eliminate`."""
+    """Harmonic functions ``soft[i, c]`` (1 on class c, 0 on the others) after `eliminate`.
+
+    Weights are divided by their sum first: a term then underflows only if the result does.
+    """
     n, n_classes = classes.shape
+    shares = np.empty(n)
     for i in range(n - 1, -1, -1):
-        row = weights[i]
+        own = sums[i]
+        for j in range(i + 1, n):
+            shares[j] = weights[i, j] / own
         for c in range(n_classes):
-            total, lost = classes[i, c], 0.0
+            total, lost = classes[i, c] / own, 0.0
             for j in range(i + 1, n):
-                term = row[j] * soft[j, c] - lost
+                term = shares[j] * soft[j, c] - lost
                 raised = total + term
                 lost = (raised - total) - term
                 total = raised
-            soft[i, c] = total / sums[i]
+            soft[i, c] = total
 
 
 @njit(cache=True, nogil=True)

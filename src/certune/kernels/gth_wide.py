@@ -18,6 +18,7 @@ from certune.kernels.series import exponentials
 _LOG2_HIGH = 0.6931471805599453
 _LOG2_LOW = 2.3190468138462996e-17
 _ZERO = -(2**62)  # exponent of the number 0
+_NEGLIGIBLE = 1100  # 2**-1100 is below all doubles
 _SPLITTER = 134217729.0
 
 
@@ -33,27 +34,27 @@ def _normal(value, scale):
 def _add(first, first_scale, second, second_scale):
     if first_scale < second_scale:
         first, first_scale, second, second_scale = second, second_scale, first, first_scale
-    if first_scale - second_scale > 1000 or second == 0.0:
+    if first_scale - second_scale > _NEGLIGIBLE or second == 0.0:
         return first, first_scale
     return _normal(first + math.ldexp(second, second_scale - first_scale), first_scale)
 
 
 @njit(cache=True, nogil=True)
-def _exponential(high, low):
-    """``exp(high + low)`` as mantissa and scale, within 8 UNIT for |high| up to 1e12."""
-    scale = np.floor(high / _LOG2_HIGH + 0.5)
-    product = scale * _LOG2_HIGH
-    split = _SPLITTER * scale
-    top = split - (split - scale)
-    rest = scale - top
+def _wide_exponentials(high, low, scales, work, count):
+    """Replace high by ``exp(high + low)`` as value and scale, within 8 UNIT, |high| up to 1e12."""
     split = _SPLITTER * _LOG2_HIGH
     log_top = split - (split - _LOG2_HIGH)
     log_rest = _LOG2_HIGH - log_top
-    error = ((top * log_top - product) + top * log_rest + rest * log_top) + rest * log_rest
-    reduced = (high - product) + (low - error - scale * _LOG2_LOW)
-    values, shift = np.array([reduced]), np.empty(1, dtype=np.int64)
-    exponentials(values, shift, 1)
-    return _normal(values[0], np.int64(scale))
+    for j in range(count):
+        scale = np.floor(high[j] / _LOG2_HIGH + 0.5)
+        product = scale * _LOG2_HIGH
+        split = _SPLITTER * scale
+        top = split - (split - scale)
+        rest = scale - top
+        error = ((top * log_top - product) + top * log_rest + rest * log_top) + rest * log_rest
+        high[j] = (high[j] - product) + (low[j] - error - scale * _LOG2_LOW)
+        scales[j] = np.int64(scale)
+    exponentials(high, work, count)
 
 
 @njit(cache=True, nogil=True)
@@ -69,17 +70,21 @@ def transition_shares(
     size = n + n_classes
     values = np.zeros((n, size))
     scales = np.full((n, size), _ZERO)
-    high, low = np.empty(max(n, n_labelled)), np.empty(max(n, n_labelled))
+    longest = max(n, n_labelled)
+    high, low = np.empty(longest), np.empty(longest)
+    powers, work = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     for i in range(n):
         exponent_row(between[:, i], rates, rate_errors, 0.0, high, low, n)
+        _wide_exponentials(high, low, powers, work, n)
         for j in range(i + 1, n):
             if is_edge[i, j]:
-                values[i, j], scales[i, j] = _exponential(high[j], low[j])
+                values[i, j], scales[i, j] = _normal(high[j], powers[j])
         exponent_row(to_labelled[:, i], rates, rate_errors, 0.0, high, low, n_labelled)
+        _wide_exponentials(high, low, powers, work, n_labelled)
         for j in range(n_labelled):
             if is_edge_to_labelled[i, j]:
                 c = n + class_of[j]
-                value, scale = _exponential(high[j], low[j])
+                value, scale = _normal(high[j], powers[j])
                 values[i, c], scales[i, c] = _add(values[i, c], scales[i, c], value, scale)
     shares = np.zeros((n, size))
     for p in range(n):
@@ -88,13 +93,13 @@ def transition_shares(
             top = max(top, scales[p, j])
         total, lost = 0.0, 0.0
         for j in range(p + 1, size):
-            if scales[p, j] >= top - 1000:
+            if scales[p, j] >= top - _NEGLIGIBLE:
                 term = math.ldexp(values[p, j], scales[p, j] - top) - lost
                 raised = total + term
                 lost = (raised - total) - term
                 total = raised
         for j in range(p + 1, size):
-            if scales[p, j] >= top - 1000:
+            if scales[p, j] >= top - _NEGLIGIBLE:
                 shares[p, j] = math.ldexp(values[p, j], scales[p, j] - top) / total
         for i in range(p + 1, n):
             if values[p, i] == 0.0:

@@ -19,13 +19,9 @@ OPEN = -1  # more than two classes, or no monotone difference, in a zone
 DEPTH = 48
 
 
-def halving_matrix(degree: int) -> np.ndarray:
-    """Matrix that takes Chebyshev coefficients on [-1, 1] to those on [-1, 0].
-
-    Column j holds the coefficients of ``T_j((x - 1) / 2)``, from the three-term recurrence in
-    integers over powers of two, rounded once.
-    """
-    columns: list[list[int]] = [[1], [-1, 1]]  # T_j times 2**j
+def halving_columns(degree: int) -> list[list[int]]:
+    """For each j <= degree the coefficients of ``2**j T_j((x - 1) / 2)``, which are integers."""
+    columns: list[list[int]] = [[1], [-1, 1]]
     for j in range(2, degree + 1):
         # T_j = (x - 1) T_{j-1} - T_{j-2}, and x T_k = (T_{k+1} + T_{|k-1|}) / 2
         last, before = columns[-1], columns[-2]
@@ -40,8 +36,13 @@ def halving_matrix(degree: int) -> np.ndarray:
         for k, value in enumerate(before):
             new[k] -= 4 * value
         columns.append(new)
+    return columns[: degree + 1]
+
+
+def halving_matrix(degree: int) -> np.ndarray:
+    """Matrix that takes Chebyshev coefficients on [-1, 1] to those on [-1, 0], rounded once."""
     matrix = np.zeros((degree + 1, degree + 1))
-    for j, column in enumerate(columns[: degree + 1]):
+    for j, column in enumerate(halving_columns(degree)):
         for k, value in enumerate(column):
             matrix[k, j] = value / 2**j
     return matrix

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction, PiecewiseFunction
 from certune.kernels.windows import fullest_window
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,6 +36,20 @@ class Window:
     at_most: int
 
 
+def changes_of(dual: DualFunction) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Return where a function may jump, one row (low, high) each, and whether it does for certain.
+
+    Smooth pieces that touch have no jump between them.
+    """
+    gaps = dual.breakpoints
+    if isinstance(dual, PiecewiseFunction):
+        return gaps, dual.numerators[1:] != dual.numerators[:-1]
+    gaps = gaps[gaps[:, 0] < gaps[:, 1]]
+    sides = [(dual.enclose(low), dual.enclose(high)) for low, high in gaps.tolist()]
+    jumps = [left[1] < right[0] or right[1] < left[0] for left, right in sides]
+    return gaps, np.array(jumps, dtype=bool)
+
+
 @dataclass(frozen=True)
 class Discontinuities:
     """Enclosures of the discontinuities of a sequence of functions along one line.
@@ -59,12 +73,12 @@ class Discontinuities:
     n_functions: int
 
     @classmethod
-    def of(cls, duals: Sequence[PiecewiseFunction]) -> Discontinuities:
+    def of(cls, duals: Sequence[DualFunction]) -> Discontinuities:
         """Collect the discontinuities of functions. O(B) for B of them."""
-        gaps = [dual.breakpoints for dual in duals]
+        found = [changes_of(dual) for dual in duals]
+        gaps, changes = [gap for gap, _ in found], [certain for _, certain in found]
         ends = np.concatenate([np.empty((0, 2)), *gaps])
         counts = [len(gap) for gap in gaps]
-        changes = [dual.numerators[1:] != dual.numerators[:-1] for dual in duals]
         return cls(
             ends[:, 0],
             ends[:, 1],
@@ -72,6 +86,14 @@ class Discontinuities:
             np.concatenate([np.empty(0, dtype=bool), *changes]),
             len(gaps),
         )
+
+    def logarithms(self) -> Discontinuities:
+        """Return the same on a logarithmic scale, rounded outward; all places are positive."""
+        # Two neighbours further: the logarithm is rounded by less than one unit in the last place.
+        low, high = np.log(self.low), np.log(self.high)
+        for _ in range(2):
+            low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+        return Discontinuities(low, high, self.owners, self.certain, self.n_functions)
 
     def prefix(self, n_functions: int) -> Discontinuities:
         """Return those of the first functions alone. O(B)."""

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction
 from certune.errors import InputError, ParameterError
+from certune.online.comparison import Comparison
 from certune.online.discontinuities import Discontinuities, Window
 from certune.report.online import dispersion_figure
 
@@ -35,6 +36,7 @@ DISPERSED_BELOW, CONCENTRATED_ABOVE = 0.7, 0.85
 FEWEST_FUNCTIONS = 30
 N_WIDTHS = 13
 NARROWEST_SHARE = 2.0**-24
+SCALES = ("linear", "log")
 
 
 class Verdict(Enum):
@@ -55,7 +57,7 @@ class Dispersion:
     sizes : int array
         Numbers T of functions, the first T of the sequence each; the last is the whole sequence.
     widths : float array
-        Widths of the windows, increasing.
+        Widths of the windows, increasing; all places and widths are on the scale that was chosen.
     at_least, at_most : int array (sizes, widths)
         Exact bounds of D(T, width), equal wherever discontinuities are enclosed tightly enough.
         Along several lines: the largest over the lines.
@@ -107,17 +109,30 @@ class Dispersion:
             return narrow
         return f"D(T, c/sqrt(T)) grows like T^{self.exponent:.2f}; {narrow}"
 
-    def compare(self, form: Callable[[int, float], float]) -> FloatArray:
-        """Return D(T, width) divided by a proved form f(T, width), for all sizes and widths.
+    def compare(self, form: Callable[[int, float], float]) -> Comparison:
+        """Hold D(T, width) against a proved form f(T, width), for all sizes and widths.
 
         Parameters
         ----------
         form : callable
-            A dispersion function, for example the one of ``thm:linkage-dispersion`` with its
-            constants. D stays under it where the quotient is at most 1.
+            A dispersion function: one of `certune.online.forms`, which have the constants of the
+            theorems, or a function of T and width.
+
+        Returns
+        -------
+        Comparison
+            Both, and their quotients; as text, a table.
         """
         bounds = [[form(int(size), float(width)) for width in self.widths] for size in self.sizes]
-        return np.asarray(self.at_most / np.array(bounds))
+        return Comparison(
+            str(getattr(form, "label", "the given form")),
+            tuple(getattr(form, "assumptions", ())),
+            self.sizes,
+            self.widths,
+            self.at_most,
+            np.array(bounds, dtype=np.float64),
+            str(getattr(form, "note", "")),
+        )
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw the curve and its fitted form.
@@ -141,17 +156,22 @@ class Dispersion:
         return f"{self.verdict.name}: {self.verdict.value}; {self.reason}"
 
 
-def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dispersion:
+def dispersion(
+    duals: Sequence[Any], widths: npt.ArrayLike | None = None, scale: str = "linear"
+) -> Dispersion:
     """Measure how the discontinuities of a sequence of functions spread out.
 
     Parameters
     ----------
-    duals : sequence of PiecewiseFunction, or sequence of such sequences
+    duals : sequence of DualFunction, or sequence of such sequences
         The utility functions in the order of their instances; for several parameters one sequence
         for each axis-aligned segment that is looked at, all of the same length. The curve is then
         the largest over these segments.
     widths : array-like of float, optional
         Widths of the windows, by default 13 from 2^-24 of the domain to all of it.
+    scale : {"linear", "log"}, default="linear"
+        "log" measures windows in the logarithm of the parameter, as learners do for a parameter
+        that is declared on a logarithmic scale (`certune.LogReal`).
 
     Returns
     -------
@@ -169,6 +189,7 @@ def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dis
 
     Examples
     --------
+    >>> from certune.dual import PiecewiseFunction
     >>> steps = [
     ...     PiecewiseFunction.from_values([0, x], [x - 1e-12, 1], [0, 1], [0], [1])
     ...     for x in (0.25, 0.5, 0.5, 0.875)
@@ -179,6 +200,14 @@ def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dis
     listed = _lines(duals)
     collected = [Discontinuities.of(line) for line in listed]
     low, high = _domain(listed)
+    if scale not in SCALES or (scale == "log" and not low > 0):
+        raise ParameterError(
+            f"scale must be one of {SCALES}, 'log' for positive parameters; got {scale!r} on "
+            f"[{low!r}, {high!r}]"
+        )
+    if scale == "log":
+        collected = [line.logarithms() for line in collected]
+        low, high = math.log(low), math.log(high)
     sizes = _sizes(collected[0].n_functions)
     chosen = _checked_widths(widths, high - low)
     windows = [
@@ -204,9 +233,9 @@ def dispersion(duals: Sequence[Any], widths: npt.ArrayLike | None = None) -> Dis
     )
 
 
-def _lines(duals: Sequence[Any]) -> list[list[PiecewiseFunction]]:
+def _lines(duals: Sequence[Any]) -> list[list[DualFunction]]:
     listed = list(duals)
-    if listed and isinstance(listed[0], PiecewiseFunction):
+    if listed and isinstance(listed[0], DualFunction):
         listed = [listed]
     lines = [list(line) for line in listed]
     if not lines or not lines[0] or len({len(line) for line in lines}) > 1:
@@ -216,12 +245,14 @@ def _lines(duals: Sequence[Any]) -> list[list[PiecewiseFunction]]:
         )
     for line in lines:
         for dual in line:
-            if not isinstance(dual, PiecewiseFunction):
-                raise InputError(f"expected PiecewiseFunction objects, got {dual!r}")
+            if not isinstance(dual, DualFunction):
+                raise InputError(
+                    f"expected PiecewiseFunction or PiecewisePolynomial objects, got {dual!r}"
+                )
     return lines
 
 
-def _domain(lines: list[list[PiecewiseFunction]]) -> tuple[float, float]:
+def _domain(lines: list[list[DualFunction]]) -> tuple[float, float]:
     for line in lines:
         ends = {(dual.low, dual.high) for dual in line}
         if len(ends) > 1:

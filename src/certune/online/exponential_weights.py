@@ -15,12 +15,14 @@ import numpy as np
 
 from certune.online.learner import FloatArray, Learner, Observed
 from certune.online.lines import Line
-from certune.online.schedule import GROWTH, Schedule
+from certune.online.schedule import GROWTH, Rates, Schedule
 from certune.online.weights import Weights
 
 # A played piece counts as at least this probable. Larger estimates would cost the sums of jumps
 # their precision; a cell of lower probability is drawn with a probability below this in a round.
 LEAST_CHANCE = 1e-9
+# A mixability gap is a difference of two numbers that are rounded by less than this.
+GAP_ROUNDING = 2.0**-48
 
 
 class _WeightsLearner(Learner):
@@ -65,30 +67,27 @@ class ExponentialWeights(_WeightsLearner):
     """
 
     def __init__(self, lines: Sequence[Line], schedule: Schedule) -> None:
-        super().__init__(lines, schedule.rate(1))
-        self._schedule = schedule
-        self._sum_of_rates = 0.0
-        self._finished_epochs = 0.0
+        self._rates = Rates(schedule)
+        super().__init__(lines, self._rates.current)
 
     def learn(self, observed: Observed) -> tuple[float, float]:
         """Add the utility functions of a round."""
-        expected = self._weights.take_in(observed.steps)
-        self._sum_of_rates += self._weights.rate
+        before = self._weights.log_mass if self._rates.needs_gaps else 0.0
+        lower, upper = self._weights.take_in(observed.steps)
+        gap = 0.0
+        if self._rates.needs_gaps:
+            after = self._weights.log_mass
+            gap = after - before - 0.5 * (lower + upper) + GAP_ROUNDING * abs(after)
         self.n_rounds += 1
-        upcoming = self.n_rounds + 1
-        if self._schedule.restarts(upcoming):
-            self._finished_epochs += 1.0 / self._weights.rate
-            self._weights = Weights(self.ends, self._schedule.rate(upcoming))
+        if self._rates.finish(gap):
+            self._weights = Weights(self.ends, self._rates.current)
         else:
-            self._weights.rate = self._schedule.rate(upcoming)
-        return expected
+            self._weights.rate = self._rates.current
+        return lower, upper
 
     def learning_bound(self, share: float) -> float:
-        """Return ln(1/share) * sum of 1/rate over epochs + H^2/8 * sum of all rates."""
-        started = 0 if self._schedule.restarts(self.n_rounds + 1) else 1
-        inverse = self._finished_epochs + started / self._weights.rate
-        span = self._schedule.span
-        return -math.log(share) * inverse + span**2 / 8.0 * self._sum_of_rates
+        """Return the bound of `certune.online.schedule.Rates.learning_bound`."""
+        return self._rates.learning_bound(share)
 
 
 class SemiBandit(_WeightsLearner):

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction, PiecewiseFunction
 from certune.online.lines import Line
 from certune.online.steps import Steps, steps_on
 
@@ -37,7 +37,7 @@ class Observed:
         Where it was played.
     utility : float
         What it earned.
-    duals : tuple of PiecewiseFunction
+    duals : tuple of DualFunction
         The utility along every line.
     points, values : float array
         Positions of the first line that the learner asked for, and the utilities there.
@@ -47,14 +47,15 @@ class Observed:
     line: int
     position: float
     utility: float
-    duals: tuple[PiecewiseFunction, ...]
+    duals: tuple[DualFunction, ...]
     points: FloatArray
     values: FloatArray
 
     @cached_property
     def steps(self) -> list[Steps]:
-        """The utility along every line, on the scale of positions."""
-        return [steps_on(line, dual) for line, dual in zip(self.lines, self.duals, strict=True)]
+        """The piecewise constant utility along every line, on the scale of positions."""
+        constants = [dual for dual in self.duals if isinstance(dual, PiecewiseFunction)]
+        return [steps_on(line, dual) for line, dual in zip(self.lines, constants, strict=True)]
 
 
 class Learner(ABC):
@@ -68,6 +69,9 @@ class Learner(ABC):
 
     asks: ClassVar[bool] = False
     """Whether the learner asks for utilities at points, see `questions`."""
+
+    takes_smooth: ClassVar[bool] = False
+    """Whether utilities may vary within a piece; otherwise they must be piecewise constant."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = tuple(lines)

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import PiecewiseFunction
-from certune.online.discontinuities import Discontinuities
+from certune.dual import DualFunction
+from certune.online.discontinuities import Discontinuities, changes_of
 from certune.online.hindsight import Hindsight
 from certune.online.learner import Learner
 from certune.online.lines import Line
@@ -75,8 +75,9 @@ class Ledger:
             )
         for number, dual in enumerate(finished.duals):
             self._sums[number].add(dual)
-            self._gaps[number].append(dual.breakpoints)
-            self._changes[number].append(dual.numerators[1:] != dual.numerators[:-1])
+            gaps, certain = changes_of(dual)
+            self._gaps[number].append(gaps)
+            self._changes[number].append(certain)
         self.n_rounds += 1
 
     def mark(self, learner: Learner) -> None:
@@ -98,7 +99,7 @@ class Ledger:
             tuple(learner.density(i, shown_positions(line)) for i, line in enumerate(self._lines)),
         )
 
-    def totals(self) -> list[PiecewiseFunction]:
+    def totals(self) -> list[DualFunction]:
         """Return the exact sum of all functions along every line."""
         return [line.total for line in self._sums]
 

@@ -59,7 +59,9 @@ class Line:
         return np.clip(np.log(coordinates), self.low, self.high)
 
     def coordinate(self, position: float) -> float:
-        """Return the coordinate of the segment at a position."""
+        """Return the coordinate of the segment at a position; ends belong to ends."""
+        if position <= self.low or position >= self.high:
+            return self.segment.low if position <= self.low else self.segment.high
         t = math.exp(position) if self.logarithmic else position
         return min(max(t, self.segment.low), self.segment.high)
 
@@ -93,10 +95,9 @@ def cover(space: ParameterSpace, n_values: int) -> list[Segment]:
 
     The segments run along the first real parameter; every other parameter takes values of a grid.
     Any point of the space differs from a point of the cover in the other parameters only, by at
-    most half the spacing of the grid in each real parameter. The best fixed parameter of the
-    whole space therefore exceeds the best one of the cover by at most the number of utility
-    functions with a discontinuity on such a path, times the range of utilities: the dispersion
-    across the segments, which `certune.dispersion` measures.
+    most half the spacing of the grid in each real parameter. How much better the best fixed
+    parameter of the whole space is than that of the cover is bounded by `cover_error`, for
+    families with bounds on boxes; for others it is estimated there.
 
     Parameters
     ----------

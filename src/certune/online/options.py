@@ -28,7 +28,7 @@ class Options:
     horizon : int or None
         Number of rounds, if known.
     schedule : str or None
-        Step sizes; by default "horizon" if there is one and "anytime" otherwise.
+        Step sizes; by default "horizon" if there is one and "adaptive" otherwise.
     shifts : int or None
         Expected number of shifts, for "fixed-share".
     resolution : float or None
@@ -74,7 +74,7 @@ class Options:
         if self.learner == "fixed-share":
             assert self.horizon is not None and self.shifts is not None
             return FixedShare(lines, self.horizon, self.shifts, span)
-        kind = self.schedule or ("anytime" if self.horizon is None else "horizon")
+        kind = self.schedule or ("adaptive" if self.horizon is None else "horizon")
         schedule = Schedule(kind, self.horizon, span)
         make = ExponentialWeights if self.learner == "exponential-weights" else RandomGrid
         return make(lines, schedule)

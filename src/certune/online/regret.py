@@ -1,7 +1,7 @@
 """Regret: what was earned, against the best fixed parameter in hindsight, and its bound.
 
-Both totals are exact.  They are intervals of rational numbers only where a gap of a utility
-function leaves a value open, and such an interval has equal ends otherwise.
+Both totals are exact.  They are intervals of rational numbers where a gap of a utility function
+leaves a value open, or a smooth one is known up to a stated error; otherwise their ends are equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Regret:
         Bounds of the total utility of the parameters played.
     expected_earned : float or None
         Total over rounds of the expected utility of the draw, given the rounds before; gaps count
-        by the middle of their bounds. None if the learner cannot tell.
+        by the middle of their bounds, and smooth utilities likewise. None if the learner cannot
+        tell.
     bound : float or None
         Bound of the expected regret: the curve of ``thm:dispersion-no-regret`` with the observed
         dispersion and all constants. None if the learner has none.
@@ -49,6 +50,12 @@ class Regret:
         return lower == upper
 
     @property
+    def uncertainty(self) -> float:
+        """How far apart the bounds of the regret are: the stated errors of smooth utilities."""
+        lower, upper = self.value_bounds
+        return float(upper - lower)
+
+    @property
     def value(self) -> float:
         """The regret; the upper bound where it is not a single number."""
         return float(self.value_bounds[1])
@@ -71,4 +78,6 @@ class Regret:
             f"regret {self.value:.6g} after {self.n_rounds} rounds ({self.average:.4g} a round): "
             f"earned {earned:.6g}, best fixed parameter {best:.6g}"
         )
+        if not self.is_exact:
+            text += f"; known up to {self.uncertainty:.2g}"
         return text if self.bound is None else f"{text}; bound {self.bound:.6g}"

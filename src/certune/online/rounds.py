@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction, PiecewiseFunction, PiecewisePolynomial
 from certune.online.learner import Observed
 from certune.online.lines import Line
 
@@ -29,10 +29,10 @@ class Round:
     line, position : int and float
         The same as a point of the lines of the learner.
     utility_bounds : tuple of Fraction
-        What was earned; equal ends unless it could not be decided.
+        What was earned; equal ends unless it could not be decided, or is known up to an error.
     instance : str
         Fingerprint of the instance, empty if only functions were given.
-    duals : tuple of PiecewiseFunction
+    duals : tuple of DualFunction
         The utility along every line.
     points, values : float array
         Positions that the learner asked for, and the utilities there.
@@ -44,7 +44,7 @@ class Round:
     position: float
     utility_bounds: tuple[Fraction, Fraction]
     instance: str
-    duals: tuple[PiecewiseFunction, ...]
+    duals: tuple[DualFunction, ...]
     points: FloatArray
     values: FloatArray
 
@@ -68,10 +68,7 @@ class Round:
             "position": self.position,
             "utility": [list(bound.as_integer_ratio()) for bound in self.utility_bounds],
             "instance": self.instance,
-            "duals": [
-                {key: array.tolist() for key, array in dual.to_arrays().items()}
-                for dual in self.duals
-            ],
+            "duals": [_plain(dual) for dual in self.duals],
             "points": self.points.tolist(),
             "values": self.values.tolist(),
         }
@@ -88,12 +85,22 @@ class Round:
             position=record["position"],
             utility_bounds=(lower, upper),
             instance=record["instance"],
-            duals=tuple(
-                PiecewiseFunction.from_arrays(
-                    {key: np.asarray(values) for key, values in stored.items()}
-                )
-                for stored in record["duals"]
-            ),
+            duals=tuple(_function(stored) for stored in record["duals"]),
             points=np.array(record["points"], dtype=np.float64),
             values=np.array(record["values"], dtype=np.float64),
         )
+
+
+def _plain(dual: DualFunction) -> dict[str, Any]:
+    arrays = dual.to_arrays()
+    if isinstance(dual, PiecewisePolynomial):
+        # Bounds of gaps have no meaning where pieces touch; JSON knows no infinite ones.
+        for name in ("gap_lower", "gap_upper"):
+            arrays[name] = np.where(np.isfinite(arrays[name]), arrays[name], 0.0)
+    return {name: array.tolist() for name, array in arrays.items()}
+
+
+def _function(stored: dict[str, Any]) -> DualFunction:
+    arrays = {name: np.asarray(values) for name, values in stored.items()}
+    made = PiecewisePolynomial if "coefficients" in arrays else PiecewiseFunction
+    return made.from_arrays(arrays)

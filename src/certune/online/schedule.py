@@ -1,9 +1,13 @@
-"""Step sizes of exponential weights: for a known horizon, by doubling, or at any time.
+"""Step sizes of exponential weights: for a known horizon, by doubling, at any time, or adaptive.
 
 With utilities in an interval of length H the regret of exponential weights against a window of
 share w is at most ln(1/w)/rate + rate T H^2/8 plus what happens inside the window
-(``thm:dispersion-no-regret``, proved in ``docs/theory/online.md``).  All step sizes below aim at
-windows of share 1/T, so that rate = sqrt(8 ln T / T) / H.
+(``thm:dispersion-no-regret``, proved in ``docs/theory/online.md``).  The first three kinds aim at
+windows of share 1/T, so that rate = sqrt(8 ln T / T) / H.  The term rate H^2/8 of a round is the
+worst case of its mixability gap, which is known after the round.  Adaptive rates use the gaps
+themselves (De Rooij, Van Erven, Grunwald and Koolen, *Follow the leader if you can, hedge if you
+must*, 2014): they keep the bound up to a factor of 1.5, and learn much faster where utilities
+differ by less than H.
 """
 
 from __future__ import annotations
@@ -13,10 +17,13 @@ from dataclasses import dataclass
 
 from certune.errors import ParameterError
 
-SCHEDULES = ("horizon", "doubling", "anytime")
+SCHEDULES = ("horizon", "doubling", "anytime", "adaptive")
 # An anytime rate is lowered each time that the rounds have grown by this factor, because a change
 # costs one pass over all pieces: eleven passes over the final pieces in all.
 GROWTH = 1.1
+# Adaptive rates start at this over H, and aim at windows of share 1 / (t + SMALLEST_HORIZON).
+FIRST_RATE = 100.0
+SMALLEST_HORIZON = 64
 
 
 @dataclass(frozen=True)
@@ -25,10 +32,11 @@ class Schedule:
 
     Parameters
     ----------
-    kind : {"horizon", "doubling", "anytime"}
+    kind : {"horizon", "doubling", "anytime", "adaptive"}
         "horizon": one rate for a known number of rounds. "doubling": start afresh at rounds 1, 2,
         4, 8, ... with the rate for as many rounds as the epoch has. "anytime": never forget, and
-        lower the rate as rounds pass.
+        lower the rate as rounds pass. "adaptive": never forget, and lower the rate as utilities
+        turn out to be hard to predict.
     horizon : int or None
         Number of rounds, for "horizon".
     span : float
@@ -59,7 +67,9 @@ class Schedule:
         return 1 << (number.bit_length() - 1) if self.kind == "doubling" else self.horizon
 
     def rate(self, number: int) -> float:
-        """Return the rate for a round (counted from 1)."""
+        """Return the rate for a round (counted from 1); the first one if rates are adaptive."""
+        if self.kind == "adaptive":
+            return FIRST_RATE / self.span
         return math.sqrt(8.0 * self.complexity(number)) / self.span
 
     def complexity(self, number: int) -> float:
@@ -70,3 +80,61 @@ class Schedule:
             reached = GROWTH**level
             return math.log1p(reached) / reached
         return math.log(max(rounds, 2)) / max(rounds, 2)
+
+
+class Rates:
+    """The rates of one run, round after round, and what they say about its regret.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Which rates.
+
+    Attributes
+    ----------
+    current : float
+        The rate of the round under way. It does not increase, except where a new epoch starts.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.current = schedule.rate(1)
+        self._number = 1
+        self._finished_epochs = 0.0
+        self._second_order = 0.0
+        self._offset = math.log1p(SMALLEST_HORIZON) / self.current
+
+    @property
+    def needs_gaps(self) -> bool:
+        """Whether `finish` must be told the mixability gap of a round."""
+        return self.schedule.kind == "adaptive"
+
+    def finish(self, mixability_gap: float = 0.0) -> bool:
+        """Finish a round; return whether everything is forgotten before the next one.
+
+        Parameters
+        ----------
+        mixability_gap : float
+            ln E exp(rate u) / rate - E u for the utility u of the round under the density that was
+            played; at most rate H^2/8 (Hoeffding's lemma).
+        """
+        self._number += 1
+        if self.needs_gaps:
+            self._second_order += max(mixability_gap, 0.0)
+            aim = math.log(self._number + SMALLEST_HORIZON)
+            target = aim / (self._offset + self._second_order)
+            if target * math.sqrt(GROWTH) < self.current:
+                self.current = target
+            return False
+        self._second_order += self.current * self.schedule.span**2 / 8.0
+        afresh = self.schedule.restarts(self._number)
+        if afresh:
+            self._finished_epochs += 1.0 / self.current
+        self.current = self.schedule.rate(self._number)
+        return afresh
+
+    def learning_bound(self, share: float) -> float:
+        """Return ln(1/share) * sum of 1/rate over epochs + sum of gaps, or of their bounds."""
+        started = 0 if self.schedule.restarts(self._number) else 1
+        inverse = self._finished_epochs + started / self.current
+        return -math.log(share) * inverse + self._second_order

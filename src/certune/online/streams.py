@@ -3,24 +3,30 @@
 Whether regret can vanish depends on who chooses the instances.  The streams here work for every
 family, given functions that make one instance: `independent` and `drifting` draw from samplers,
 such as the ones of `certune.datasets`; `halving` is the undispersed adversary, against which no
-learner has vanishing regret.  For clustering, `smoothed_clustering` is the adversary of
-``thm:linkage-dispersion``, and `threshold_clustering` makes instances for `halving`.
+learner has vanishing regret, and the functions ``threshold_...`` make instances for it.  The
+smoothed adversaries ``smoothed_...`` choose instances freely, but what they choose is perturbed:
+`smoothed_clustering` is the one of ``thm:linkage-dispersion``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from certune.errors import ParameterError
+from certune.families.graph_ssl.instance import LabelingInstance
 from certune.families.linkage.instance import ClusteringInstance
+from certune.families.logistic.instance import ClassificationInstance
 
 FloatArray = npt.NDArray[np.float64]
 Instance = TypeVar("Instance")
 RandomState = int | np.random.Generator | None
+Chosen = npt.ArrayLike | Iterator[npt.ArrayLike]
 
 
 def independent(
@@ -119,12 +125,9 @@ def halving(
 
 
 def smoothed_clustering(
-    base: npt.ArrayLike,
-    target: npt.ArrayLike,
-    density: float,
-    random_state: RandomState = None,
+    base: Chosen, target: npt.ArrayLike, density: float, random_state: RandomState = None
 ) -> Iterator[ClusteringInstance]:
-    """The smoothed adversary: chosen distances, each perturbed independently.
+    """The smoothed adversary of clustering: chosen distances, each perturbed independently.
 
     Every distance of every instance is uniform on an interval of length 1/density that starts at
     the chosen one, so that its density is at most kappa = `density` as ``thm:linkage-dispersion``
@@ -132,8 +135,9 @@ def smoothed_clustering(
 
     Parameters
     ----------
-    base : array-like (n, n) or (L, n, n)
-        The chosen distances: symmetric, positive off the diagonal; one matrix for each metric.
+    base : array-like (n, n) or (L, n, n), or iterator of such arrays
+        The chosen distances: symmetric, positive off the diagonal; one matrix for each metric. An
+        adversary that chooses anew in every round is an iterator, and the stream ends with it.
     target : array-like (n,)
         True clusters.
     density : float
@@ -141,17 +145,88 @@ def smoothed_clustering(
     random_state : int, numpy Generator or None
         Source of randomness.
     """
+    rng = np.random.default_rng(random_state)
+    for chosen in _choices(base, density):
+        yield ClusteringInstance(distances=_perturbed(chosen, density, rng), target=target)
+
+
+def smoothed_labeling(
+    base: Chosen,
+    labeled: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    density: float,
+    random_state: RandomState = None,
+) -> Iterator[LabelingInstance]:
+    """The smoothed adversary of graph labelling: chosen distances, each perturbed independently.
+
+    Parameters
+    ----------
+    base : array-like (n, n) or (L, n, n), or iterator of such arrays
+        The chosen distances, as for `smoothed_clustering`; the weight of an edge is
+        exp(-distance / sigma^2).
+    labeled : array-like
+        Indices of the labelled points.
+    truth : array-like (n,)
+        True labels.
+    density : float
+        kappa, positive: the density of every distance is at most this.
+    random_state : int, numpy Generator or None
+        Source of randomness.
+    """
+    rng = np.random.default_rng(random_state)
+    for chosen in _choices(base, density):
+        distances = _perturbed(chosen, density, rng)
+        yield LabelingInstance(distances=distances, labeled=labeled, truth=truth)
+
+
+def smoothed_classification(
+    base: ClassificationInstance | Iterator[ClassificationInstance],
+    density: float,
+    random_state: RandomState = None,
+) -> Iterator[ClassificationInstance]:
+    """The smoothed adversary of classification: chosen data, each feature of each point perturbed.
+
+    Every feature is uniform on an interval of length 1/density around the chosen one.
+
+    Parameters
+    ----------
+    base : ClassificationInstance or iterator of them
+        The chosen training and validation data; an iterator chooses anew in every round.
+    density : float
+        kappa, positive: the density of every feature is at most this.
+    random_state : int, numpy Generator or None
+        Source of randomness.
+    """
+    _check_density(density)
+    rng = np.random.default_rng(random_state)
+    chosen = repeat(base) if isinstance(base, ClassificationInstance) else base
+    for instance in chosen:
+        X, X_val = (
+            features + (rng.random(features.shape) - 0.5) / density
+            for features in (instance.X, instance.X_val)
+        )
+        yield ClassificationInstance(X, instance.y, X_val, instance.y_val)
+
+
+def _check_density(density: float) -> None:
     if not 0 < density < np.inf:
         raise ParameterError(f"density must be positive and finite, got {density!r}")
-    chosen = np.atleast_3d(np.asarray(base, dtype=np.float64).T).T
-    rng = np.random.default_rng(random_state)
+
+
+def _choices(base: Chosen, density: float) -> Iterator[FloatArray]:
+    """Yield the chosen distances of each round as an array of matrices."""
+    _check_density(density)
+    for chosen in base if isinstance(base, Iterator) else repeat(base):
+        yield np.atleast_3d(np.asarray(chosen, dtype=np.float64).T).T
+
+
+def _perturbed(chosen: FloatArray, density: float, rng: np.random.Generator) -> FloatArray:
     above = np.triu_indices(chosen.shape[-1], 1)
-    while True:
-        distances = np.zeros_like(chosen)
-        for matrix, start in zip(distances, chosen, strict=True):
-            matrix[above] = start[above] + rng.random(len(above[0])) / density
-            matrix += matrix.T
-        yield ClusteringInstance(distances=distances, target=target)
+    distances = np.zeros_like(chosen)
+    for matrix, start in zip(distances, chosen, strict=True):
+        matrix[above] = start[above] + rng.random(len(above[0])) / density
+        matrix += matrix.T
+    return distances
 
 
 def threshold_clustering(alpha: float, below: bool) -> ClusteringInstance:
@@ -186,3 +261,74 @@ def threshold_clustering(alpha: float, below: bool) -> ClusteringInstance:
     target = np.ones(6, dtype=np.int64)
     target[[*pair, *group] if below else pair] = 0
     return ClusteringInstance(distances=symmetric, target=target)
+
+
+def threshold_labeling(sigma: float, below: bool) -> LabelingInstance:
+    """Return an instance whose one unlabelled point changes its label at one bandwidth.
+
+    A labelled point of the first class is at distance 1 from it and two of the second class are at
+    distance 1 + sigma^2 ln 2. With bandwidth s the second class wins if
+    2 exp(-sigma^2 ln 2 / s^2) >= 1, that is, for s >= `sigma`. The utility is 1 on the better side
+    and 0 on the other.
+
+    Parameters
+    ----------
+    sigma : float
+        Where the label changes, positive.
+    below : bool
+        Whether smaller bandwidths are the better ones.
+
+    Examples
+    --------
+    >>> from certune.families.graph_ssl import HarmonicLabeling
+    >>> HarmonicLabeling(sigma=(0.5, 2.0)).dual(threshold_labeling(1.25, below=True)).values
+    array([1., 0.])
+    """
+    distances = np.ones((4, 4)) - np.eye(4)
+    distances[3, 1] = distances[3, 2] = 1.0 + sigma**2 * math.log(2.0)
+    distances[1, 3] = distances[2, 3] = distances[3, 1]
+    truth = [0, 1, 1, 0 if below else 1]
+    return LabelingInstance(distances=distances, labeled=[0, 1, 2], truth=truth)
+
+
+def threshold_classification(lam: float, below: bool) -> ClassificationInstance:
+    """Return an instance whose validation point changes its side at one l2 penalty.
+
+    There are two features, with training points at +-1 on the first axis and at +-3 on the second,
+    labelled by the sign of their coordinate. Each coefficient b depends on the distance s of its
+    points alone: s / (1 + exp(s b)) = 4 lam b, and their quotient falls from 3 to 1/3 as lam grows.
+    The validation point lies where both contributions cancel at `lam`. The accuracy is 1 on the
+    better side and 0 on the other.
+
+    Parameters
+    ----------
+    lam : float
+        Where the answer changes, positive.
+    below : bool
+        Whether smaller penalties are the better ones.
+
+    Examples
+    --------
+    >>> from certune.families.logistic import RegularizedLogistic
+    >>> family = RegularizedLogistic("l2", lam=(0.01, 1.0), metric="accuracy")
+    >>> family.dual(threshold_classification(0.1, below=True)).values
+    array([1., 0.])
+    """
+    near, far = (_coefficient(distance, lam) for distance in (1.0, 3.0))
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 3.0], [0.0, -3.0]])
+    y = [1, -1, 1, -1]
+    # Positive for smaller penalties, under which the near points have the larger coefficient.
+    return ClassificationInstance(X, y, [[far, -near]], [1 if below else -1])
+
+
+def _coefficient(distance: float, lam: float) -> float:
+    """Solve distance / (1 + exp(distance b)) = 4 lam b by halving; the sides cross once."""
+    low, high = 0.0, distance / (8.0 * lam)
+    while True:
+        middle = 0.5 * low + 0.5 * high
+        if not low < middle < high:
+            return middle
+        if distance / (1.0 + math.exp(min(distance * middle, 700.0))) > 4.0 * lam * middle:
+            low = middle
+        else:
+            high = middle

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction, PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family
+from certune.online.interpolation import middles
 from certune.online.journal import Journal
 from certune.online.ledger import Ledger, shown_positions
 from certune.online.lines import lines_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 Surrogate = Callable[[Any, FloatArray], npt.ArrayLike]
-FORMAT = "certune online 1"
+FORMAT = "certune online 2"
 
 
 class OnlineTuner:
@@ -52,21 +53,22 @@ class OnlineTuner:
         How to learn. "exponential-weights" uses the whole utility function of each instance;
         "semi-bandit" only the piece that contains the parameter played; "fixed-share" follows a
         best parameter that moves; "random-grid" evaluates utilities at random points, for smooth
-        ones (``thm:logistic-dispersion``).
-    schedule : {None, "horizon", "doubling", "anytime"}
-        Step sizes; by default "horizon" if there is one and "anytime" otherwise.
+        ones such as the log-loss of `certune.RegularizedLogistic` (``thm:logistic-dispersion``).
+    schedule : {None, "horizon", "doubling", "anytime", "adaptive"}
+        Step sizes; by default "horizon" if there is one and "adaptive" otherwise.
     shifts : int, optional
         Expected number of moves of the best parameter, for "fixed-share".
     along : Segment or list of Segment, optional
         Where to play; needed for several free parameters, see `certune.online.cover`.
     surrogate : callable, optional
         For "random-grid": ``surrogate(instance, values)`` returns the utilities at values of the
-        parameter; by default the family itself is run at each.
+        parameter; by default those of the family's own function. The regret counts true utilities
+        either way, and its bound includes the distance between the two.
     resolution : float, optional
         Gaps are widened to multiples of this length of the segment's coordinate, which bounds the
         memory of an endless stream by the number of multiples. All statements stay true; regret
         becomes an interval, at most D(T, resolution) utilities wide. By default nothing is widened
-        and regret is exact.
+        and regret is exact. For piecewise constant utilities.
     state : path, optional
         File that keeps the state. Each finished round is appended to it; if the file exists, the
         run continues where it ended.
@@ -76,6 +78,8 @@ class OnlineTuner:
     A round costs O(k log n) for k pieces of a new function and n pieces in all, besides the exact
     function itself. In a gap of a function, where the value is only bounded, the density takes the
     middle of the bounds; a parameter that was played inside a gap is run to know what it earned.
+    Utilities that are smooth between breakpoints are known up to their stated errors, and the
+    regret up to their sum.
 
     Examples
     --------
@@ -187,7 +191,7 @@ class OnlineTuner:
     def update(
         self,
         instance: Any = None,
-        dual: PiecewiseFunction | Sequence[PiecewiseFunction] | None = None,
+        dual: DualFunction | Sequence[DualFunction] | None = None,
     ) -> Round:
         """Finish a round: learn from the instance for which the parameters were proposed.
 
@@ -195,7 +199,7 @@ class OnlineTuner:
         ----------
         instance : object, optional
             An instance of the family.
-        dual : PiecewiseFunction or sequence of them, optional
+        dual : DualFunction or sequence of them, optional
             Its utility along the line (along every line), if that has been computed already. Then
             the instance may be left out.
 
@@ -210,7 +214,7 @@ class OnlineTuner:
             self.family.check_instance(instance)
         duals = self._duals(instance, dual)
         line, position = self._played()
-        points, values = self._answers(instance)
+        points, values = self._answers(instance, duals[0])
         finished = Round(
             number=self.n_rounds + 1,
             params=self.propose(),
@@ -234,56 +238,73 @@ class OnlineTuner:
         self.instances.append(finished.instance)
         self._proposal = None
 
-    def _duals(self, instance: Any, dual: Any) -> list[PiecewiseFunction]:
+    def _duals(self, instance: Any, dual: Any) -> list[DualFunction]:
         if dual is None:
             dual = [self.family.dual(instance, along=line.segment) for line in self.lines]
-        duals = [dual] if isinstance(dual, PiecewiseFunction) else list(dual)
-        if not all(isinstance(function, PiecewiseFunction) for function in duals):
-            raise InputError(
-                f"online learning needs piecewise constant utilities, and those of {self.family!r} "
-                "are smooth; tune its accuracy, or pass dual= a PiecewiseFunction that bounds them"
-            )
+        duals = [dual] if isinstance(dual, DualFunction) else list(dual)
         domains = [(line.segment.low, line.segment.high) for line in self.lines]
-        if [(function.low, function.high) for function in duals] != domains:
+        if not all(isinstance(function, DualFunction) for function in duals) or domains != [
+            (function.low, function.high) for function in duals
+        ]:
             raise InputError(
                 f"dual must be one function for each of the domains {domains!r}, got {dual!r}"
             )
+        if not all(isinstance(function, PiecewiseFunction) for function in duals):
+            self._check_smooth()
         return duals
 
-    def _widened(self, dual: PiecewiseFunction) -> PiecewiseFunction:
+    def _check_smooth(self) -> None:
+        if not self.learner.takes_smooth:
+            raise InputError(
+                f"the learner {self.options.learner!r} needs piecewise constant utilities, and "
+                f"those of {self.family!r} are smooth; use learner='random-grid'"
+            )
+        if self.options.resolution is not None:
+            raise InputError(
+                "a resolution merges pieces of piecewise constant utilities, and those of "
+                f"{self.family!r} are smooth; leave resolution=None"
+            )
+
+    def _widened(self, dual: DualFunction) -> DualFunction:
         resolution = self.options.resolution
-        return dual if resolution is None else coarsened(dual, resolution)
+        if resolution is None or not isinstance(dual, PiecewiseFunction):
+            return dual
+        return coarsened(dual, resolution)
 
-    def _earned(self, instance: Any, dual: PiecewiseFunction) -> tuple[Fraction, Fraction]:
+    def _earned(self, instance: Any, dual: DualFunction) -> tuple[Fraction, Fraction]:
         line, position = self._played()
-        bounds = dual.enclose_exact(self.lines[line].coordinate(position))
-        if bounds[0] != bounds[1] and instance is not None:
+        lower, upper = dual.enclose_exact(self.lines[line].coordinate(position))
+        error = Fraction(self.family.tolerance)
+        if upper - lower > 2 * error and instance is not None:
             value = self.family.run_exact(instance, self.propose())
-            return value, value
-        return bounds
+            return max(lower, value - error), min(upper, value + error)
+        return lower, upper
 
-    def _answers(self, instance: Any) -> tuple[FloatArray, FloatArray]:
+    def _answers(self, instance: Any, dual: DualFunction) -> tuple[FloatArray, FloatArray]:
         if not self.learner.asks:
             return np.empty(0), np.empty(0)
         rng = self._randomness.generator(self.n_rounds + 1, RoundRandomness.QUESTIONS)
         points = self.learner.questions(rng)
-        if instance is None:
-            raise InputError(f"the learner {self.options.learner!r} needs the instance itself")
-        coordinates = [self.lines[0].coordinate(position) for position in points.tolist()]
+        coordinates = np.array([self.lines[0].coordinate(x) for x in points.tolist()])
         if self._surrogate is None:
-            segment = self.lines[0].segment
-            answers: Any = [self.family.run(instance, segment.at(t)) for t in coordinates]
-        else:
-            answers = self._surrogate(instance, np.array(coordinates))
+            return points, np.clip(middles(dual, coordinates), *self.family.utility_range)
+        if instance is None:
+            raise InputError("a surrogate needs the instance itself; pass it to update")
+        answers = self._surrogate(instance, coordinates)
         values = np.array(answers, dtype=np.float64)
         if values.shape != points.shape or not np.isfinite(values).all():
             raise InputError(
                 f"the surrogate must return {points.size} finite utilities, got {answers!r}"
             )
-        return points, values
+        # Within the range of utilities, which can only bring them closer to the true ones.
+        return points, np.clip(values, *self.family.utility_range)
 
     def regret(self) -> Regret:
-        """Return the exact regret against the best fixed parameter in hindsight, and its bound."""
+        """Return the exact regret against the best fixed parameter in hindsight, and its bound.
+
+        Along several lines the best fixed parameter is that of the lines; what it can lose against
+        the whole space is said by `certune.online.cover_error`.
+        """
         self._need_a_round()
         return self._ledger.regret(self.learner)
 
@@ -292,7 +313,7 @@ class OnlineTuner:
         self._need_a_round()
         return self._ledger.curve(self.learner)
 
-    def landscapes(self) -> list[PiecewiseFunction]:
+    def landscapes(self) -> list[DualFunction]:
         """Return the exact total utility of every fixed parameter, along every line."""
         self._need_a_round()
         return self._ledger.totals()

@@ -6,6 +6,7 @@ summed in floats, and everything else is a sum of positive terms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -132,15 +133,28 @@ class Weights:
         for line in self.lines:
             line.rate = rate
 
+    def _scaled_masses(self) -> tuple[FloatArray, float]:
+        """Return the masses of the intervals relative to the largest weight of all, and its f."""
+        tops = np.array([line.top for line in self.lines])
+        masses = np.array([line.mass for line in self.lines])
+        top = float(tops.max())
+        return np.asarray(masses * np.exp(self.rate * (tops - top))), top
+
+    @property
+    def log_mass(self) -> float:
+        """Logarithm of the integral of all weights, divided by the rate."""
+        if len(self.lines) == 1:
+            return self.lines[0].top + math.log(self.lines[0].mass) / self.rate
+        masses, top = self._scaled_masses()
+        return top + math.log(float(masses.sum())) / self.rate
+
     @property
     def shares(self) -> FloatArray:
         """Probability of each interval."""
         if len(self.lines) == 1:
             return np.ones(1)
-        tops = np.array([line.top for line in self.lines])
-        masses = np.array([line.mass for line in self.lines])
-        scaled = masses * np.exp(self.rate * (tops - tops.max()))
-        return np.asarray(scaled / scaled.sum())
+        masses, _ = self._scaled_masses()
+        return np.asarray(masses / masses.sum())
 
     def take_in(self, functions: Sequence[Steps]) -> tuple[float, float]:
         """Return bounds of the mean of step functions, one for each interval, then add them."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import joblib
 
-from certune.errors import CertuneError
+from certune.errors import CertuneError, UndecidedError
 from certune.families.base import Family
 from certune.tuning.instances import instance_name
 
@@ -31,7 +31,8 @@ class Evaluation:
     utilities : tuple of Fraction
         Utility of the setting on every instance.
     baseline_utilities : dict of str to tuple of Fraction
-        The same for every default setting, by name.
+        The same for every default setting, by name; defaults whose run stays undecided on some
+        instance are left out.
     """
 
     params: dict[str, Any]
@@ -100,18 +101,31 @@ def evaluate(
     """
     defaults = [{**family.baselines, **family.instance_baselines(item)} for item in instances]
     rows = joblib.Parallel(n_jobs=n_jobs)(
-        joblib.delayed(_run_all)(family, instance, [dict(params), *own.values()])
+        joblib.delayed(_run_all)(family, instance, dict(params), list(own.values()))
         for instance, own in zip(instances, defaults, strict=True)
     )
-    columns = list(zip(*rows, strict=True))
+    tuned, *others = zip(*rows, strict=True)
+    decided = {
+        name: column for name, column in zip(defaults[0], others, strict=True) if None not in column
+    }
     names = tuple(instance_name(instance, number) for number, instance in enumerate(instances))
-    return Evaluation(
-        dict(params), names, columns[0], dict(zip(defaults[0], columns[1:], strict=True))
-    )
+    return Evaluation(dict(params), names, tuned, decided)
 
 
-def _run_all(family: Family, instance: Any, settings: list[dict[str, Any]]) -> list[Fraction]:
-    return [family.run_exact(instance, setting) for setting in settings]
+def _run_all(
+    family: Family, instance: Any, tuned: dict[str, Any], defaults: list[dict[str, Any]]
+) -> list[Any]:
+    return [
+        family.run_exact(instance, tuned),
+        *(_decided_run(family, instance, setting) for setting in defaults),
+    ]
+
+
+def _decided_run(family: Family, instance: Any, setting: dict[str, Any]) -> Fraction | None:
+    try:
+        return family.run_exact(instance, setting)
+    except UndecidedError:
+        return None
 
 
 def _import_pandas() -> Any:

@@ -90,17 +90,63 @@ def _check_smooth_windows(case: Case) -> None:
     middles = dual.sample_points()
     inner = {middles[len(middles) * part // WINDOWS].item() for part in range(1, WINDOWS)}
     cuts = sorted({dual.low, dual.high, *inner})
+    allowed = 4 * Fraction(case.family.tolerance)
     for low, high in pairwise(cuts):
         fresh = case.family.dual(case.instance, case.segment.restrict(low, high))
-        difference = dual.restrict(low, high) - fresh  # type: ignore[operator]
-        largest = max(difference.upper_bound_exact, (-difference).upper_bound_exact)
-        allowed = 4 * Fraction(case.family.tolerance)
-        demand(
-            largest <= allowed,
-            f"{case.name}, {dual.name} in [{low!r}, {high!r}]: a fresh function differs from the "
-            f"one of the certificate by up to {float(largest):.3g}, which is more than the "
-            f"{float(allowed):.3g} that the family's tolerance allows.",
+        stored, where = dual.restrict(low, high), f"{case.name}, {dual.name} in "
+        _compare_gaps(stored, fresh, allowed, where)
+        open_ = _joined([*_gaps(stored), *_gaps(fresh)])
+        edges = [low, *(end for gap in open_ for end in gap), high]
+        for start, stop in zip(edges[::2], edges[1::2], strict=True):
+            difference = stored.restrict(start, stop) - fresh.restrict(start, stop)  # type: ignore[operator]
+            largest = max(difference.upper_bound_exact, (-difference).upper_bound_exact)
+            demand(
+                largest <= allowed,
+                f"{where}[{start!r}, {stop!r}]: a fresh function differs from the one of the "
+                f"certificate by up to {float(largest):.3g}, which is more than the "
+                f"{float(allowed):.3g} that the family's tolerance allows.",
+            )
+
+
+def _compare_gaps(stored: DualFunction, fresh: DualFunction, allowed: Fraction, where: str) -> None:
+    """Compare what is said of gaps: where they are, and which values are possible there."""
+    known = _gaps(stored)
+    for start, stop in _gaps(fresh):
+        near = any(
+            opens - slack <= start and stop <= closes + slack
+            for opens, closes in known
+            for slack in [max(closes - opens, RESOLUTION * max(1.0, abs(opens), abs(closes)))]
         )
+        demand(
+            near,
+            f"{where}[{start!r}, {stop!r}]: a fresh function leaves open what happens here, but "
+            "the certificate has no gap.",
+        )
+    for opens, closes in known:
+        lower, upper = stored.enclose_exact(0.5 * opens + 0.5 * closes)
+        again = fresh.restrict(opens, closes)
+        demand(
+            again.upper_bound_exact <= upper + allowed
+            and (-again).upper_bound_exact <= allowed - lower,
+            f"{where}[{opens!r}, {closes!r}]: the certificate has values from {float(lower)!r} to "
+            f"{float(upper)!r}, but a fresh function goes beyond.",
+        )
+
+
+def _gaps(dual: DualFunction) -> list[tuple[float, float]]:
+    """Return the intervals between pieces that do not touch."""
+    return [(low, high) for low, high in dual.breakpoints.tolist() if low < high]
+
+
+def _joined(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the union of intervals, as disjoint ones in order."""
+    union: list[tuple[float, float]] = []
+    for low, high in sorted(intervals):
+        if union and low <= union[-1][1]:
+            union[-1] = (union[-1][0], max(high, union[-1][1]))
+        else:
+            union.append((low, high))
+    return union
 
 
 def _compare(dual: PiecewiseFunction, gap: int, fresh: PiecewiseFunction, where: str) -> None:

@@ -49,7 +49,7 @@ class BoxProblem:
     graph : Graph
         The edges.
     truth : int64 array
-        True class (column) of every node, -1 if it has no column.
+        True class (column) of every point in reach, -1 if it has no column.
     n_always_right, n_unlabelled : int
         Points that no label reaches and whose answer is right; all points without a label.
     fixed : mapping
@@ -68,7 +68,7 @@ class BoxProblem:
     @property
     def start(self) -> Reuse:
         """What is known without looking at any box: nothing."""
-        return Reuse(self, np.ones((self.graph.n_nodes, self.graph.n_classes), dtype=np.bool_))
+        return Reuse(self, np.ones((len(self.graph.points), self.graph.n_classes), dtype=np.bool_))
 
     def bound(self, box: Box, reuse: Reuse) -> BoxBound:
         """Bounds on a box, from what is known on a box around it."""
@@ -76,18 +76,18 @@ class BoxProblem:
         symmetry = self._symmetry(box)
         importance = (0.0,) * len(box.edges)
         room = np.zeros((0, 1))
-        open_nodes = self._open(possible)
-        if open_nodes.size:
-            self._dominate(possible, open_nodes, self._vertices(box))
-            open_nodes = self._open(possible)
-        if open_nodes.size:
-            models, importance = self._models(box, open_nodes)
+        open_points = self._open(possible)
+        if open_points.size:
+            self._dominate(possible, open_points, self._vertices(box))
+            open_points = self._open(possible)
+        if open_points.size:
+            models, importance = self._models(box, open_points)
             if models is not None:
-                open_nodes, room = self._settle(possible, open_nodes, models, symmetry)
-        return self._counted(possible, open_nodes, room, symmetry, importance)
+                open_points, room = self._settle(possible, open_points, models, symmetry)
+        return self._counted(possible, open_points, room, symmetry, importance)
 
     def _open(self, possible: BoolArray) -> IntArray:
-        """Nodes that may be right or wrong."""
+        """Points that may be right or wrong."""
         known = self.truth >= 0
         can_be_right = np.zeros(len(known), dtype=np.bool_)
         can_be_right[known] = possible[known, self.truth[known]]
@@ -108,19 +108,20 @@ class BoxProblem:
         weights = np.array(self._weights(box))
         return np.concatenate([weights / (sigma * sigma) for sigma in self._sigmas(box)])
 
-    def _dominate(self, possible: BoolArray, nodes: IntArray, vertices: FloatArray) -> None:
-        """Settle the nodes that one class wins by far."""
+    def _dominate(self, possible: BoolArray, points: IntArray, vertices: FloatArray) -> None:
+        """Settle the points that one class wins by far."""
         graph = self.graph
         rates = np.concatenate([vertices.mean(axis=0, keepdims=True), vertices])
         exponents = exponents_at(graph.between, graph.to_labelled, rates)
         largest = float(exponents.max(initial=0.0))
         slack = 1.001 * math.exp(min(16 * UNIT * (len(rates[0]) + 4) * largest, 700.0))
+        nodes = graph.place[points]
         classes = dominant_classes(
             exponents, graph.is_edge, graph.is_edge_to_labelled, graph.class_of, nodes, slack
         )
         won = classes >= 0
-        possible[nodes[won]] = False
-        possible[nodes[won], classes[won]] = True
+        possible[points[won]] = False
+        possible[points[won], classes[won]] = True
 
     def _symmetry(self, box: Box) -> Symmetry:
         """Ties that hold on the whole stratum of a box."""
@@ -138,9 +139,9 @@ class BoxProblem:
         return self._symmetries[key]
 
     def _models(
-        self, box: Box, nodes: IntArray
+        self, box: Box, points: IntArray
     ) -> tuple[tuple[FloatArray, FloatArray] | None, tuple[float, ...]]:
-        """Values at the vertices and errors for some nodes, and what halving edges promises."""
+        """Values at the vertices and errors for some points, and what halving edges promises."""
         # Threads look at boxes of one problem at the same time: each has work arrays of its own.
         graph, solver = self.graph, PointSolver(self.graph)
         n = graph.n_nodes
@@ -149,7 +150,7 @@ class BoxProblem:
         smallest, largest = needed_range(graph, [graph.combined(centre)])
         if largest - smallest > STRONG:
             return None, self._importance(box, self._spread_of_all)
-        soft = solver.solve([Fraction(rate) for rate in centre.tolist()], smallest, largest)
+        soft = solver.solve([Fraction(rate) for rate in centre.tolist()], smallest)
         farthest = max(float(graph.between.max(initial=0.0)), float(graph.to_labelled.max()))
         rounding = 16 * UNIT * (len(centre) + 2) * float(vertices.max(axis=0).sum()) * farthest
         values, errors, spread, good = soft_models(
@@ -170,32 +171,33 @@ class BoxProblem:
             rounding,
         )
         importance = self._importance(box, spread)
+        nodes = graph.place[points]
         return ((values[:, nodes], errors[nodes]) if good else None), importance
 
     def _settle(
         self,
         possible: BoolArray,
-        nodes: IntArray,
+        points: IntArray,
         models: tuple[FloatArray, FloatArray],
         symmetry: Symmetry,
     ) -> tuple[IntArray, FloatArray]:
         """Rule out classes; returns what stays open, and how far it can be ahead if right."""
-        allowed = possible[nodes]
-        room, close = rule_out(*models, self.truth[nodes], allowed)
+        allowed = possible[points]
+        room, close = rule_out(*models, self.truth[points], allowed)
         for place in np.flatnonzero(close).tolist():
             classes = np.flatnonzero(allowed[place]).tolist()
-            kept = symmetry.without_ties(int(nodes[place]), classes)
+            kept = symmetry.without_ties(int(self.graph.place[points[place]]), classes)
             allowed[place] = False
             allowed[place, kept] = True
-        possible[nodes] = allowed
-        can_be_right = allowed[np.arange(len(nodes)), self.truth[nodes]]
+        possible[points] = allowed
+        can_be_right = allowed[np.arange(len(points)), self.truth[points]]
         still = can_be_right & (allowed.sum(axis=1) > 1)
-        return nodes[still], room[still]
+        return points[still], room[still]
 
     def _counted(
         self,
         possible: BoolArray,
-        open_nodes: IntArray,
+        open_points: IntArray,
         room: FloatArray,
         symmetry: Symmetry,
         importance: tuple[float, ...],
@@ -205,22 +207,22 @@ class BoxProblem:
         right = known[possible[known, self.truth[known]]]
         sure = right[possible[right].sum(axis=1) == 1]
         lower = self.n_always_right + len(sure)
-        upper = lower + self._most_right(open_nodes, room, symmetry)
+        upper = lower + self._most_right(open_points, room, symmetry)
         return BoxBound(
             Fraction(lower, self.n_unlabelled),
             Fraction(upper, self.n_unlabelled),
             importance,
-            None if len(open_nodes) else 1,
+            None if len(open_points) else 1,
             Reuse(self, possible),
         )
 
-    def _most_right(self, nodes: IntArray, room: FloatArray, symmetry: Symmetry) -> int:
-        """How many of the open nodes can be right at once."""
-        if nodes.size < 2:
-            return int(nodes.size)
-        colours, truth = symmetry.colours[nodes], self.truth[nodes]
+    def _most_right(self, points: IntArray, room: FloatArray, symmetry: Symmetry) -> int:
+        """How many of the open points can be right at once."""
+        if points.size < 2:
+            return int(points.size)
+        colours, truth = symmetry.colours[self.graph.place[points]], self.truth[points]
         total = 0
-        alone = np.ones(nodes.size, dtype=np.bool_)
+        alone = np.ones(points.size, dtype=np.bool_)
         for colour in np.unique(colours).tolist():
             members = colours == colour
             counts = np.bincount(truth[members])
@@ -228,7 +230,7 @@ class BoxProblem:
                 total += int(counts.max())
                 alone &= ~members
         total += int(alone.sum())
-        if len(room) == nodes.size:
+        if len(room) == points.size:
             total -= int(conflicts(np.ascontiguousarray(room[alone])))
         return total
 

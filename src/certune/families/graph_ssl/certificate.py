@@ -18,6 +18,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,12 +53,14 @@ PHASE = 1.25
 # Above this bound it is worth while to look at the nodes shell by shell.
 CHAIN_FROM = 6.0
 ATTEMPTS = 8
+FLAT = 1.5
 LARGEST_LOSS = 0.15
 # Imaginary half axis of an ellipse over half the interval: larger ones gain little.
 LARGEST_RATIO = 20.0
 # Charged for the rounding of angles and sums in this module, and of exponents, relatively.
 SLACK = 1e-6
 EXPONENT_ROUNDING = 2.0**-48
+MUCH_SLACK = 2.0
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,24 @@ class Ellipse:
         return self.weak_share + 2.1 * math.sqrt(self.crossing_share)
 
 
+class Plan(NamedTuple):
+    """An interpolant that is proved to be close enough.
+
+    Attributes
+    ----------
+    degree : int
+        Its degree.
+    rho : float
+        Parameter of the ellipse on which soft labels are bounded.
+    log_slope : float
+        Logarithm of a bound of their derivatives by a local coordinate in [-1, 1].
+    """
+
+    degree: int
+    rho: float
+    log_slope: float
+
+
 class Certifier:
     """Bounds of the soft labels of a graph on complex ellipses around parts of a course."""
 
@@ -141,11 +162,11 @@ class Certifier:
         self.exponents, self.solver = exponents, solver
         self._last_height = math.inf
 
-    def plan(self, low: float, high: float, tolerance: float) -> tuple[int, float] | None:
-        """Degree of an interpolant on [low, high] that is proved to err by at most ``tolerance``.
+    def plan(self, low: float, high: float, log_tolerance: float) -> Plan | None:
+        """An interpolant on [low, high] that is proved to err by at most a tolerance.
 
-        With it the parameter rho of the ellipse that proves it; None if no ellipse was found on
-        which the soft labels are bounded.
+        The tolerance is given by its logarithm. None if no ellipse was found on which the soft
+        labels are bounded.
         """
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         local = _Local(self, centre)
@@ -159,9 +180,12 @@ class Certifier:
         growth = local.log_growth(ellipse)
         if growth == math.inf:
             return None
-        self._last_height = ratio * half
-        needed = (growth + math.log(4 / (rho - 1)) - math.log(tolerance)) / math.log(rho)
-        return max(4, math.ceil(needed + SLACK)), rho
+        # A flat ellipse says little about the height on narrower intervals.
+        self._last_height = ratio * half if rho > FLAT else math.inf
+        needed = (growth + math.log(4 / (rho - 1)) - log_tolerance) / math.log(rho)
+        # Chebyshev coefficients are at most 2 M rho**-k, and |T_k'| <= k**2.
+        slope = growth + math.log(2 * rho * (rho + 1)) - 3 * math.log(rho - 1) + SLACK
+        return Plan(max(4, math.ceil(needed + SLACK)), rho, slope)
 
 
 class _Local:
@@ -226,7 +250,7 @@ class _Local:
         smallest = min(self._between[graph.is_edge].min(initial=np.inf), nearest)
         if resistance.max() - smallest > PLAIN_RANGE:
             return np.full(graph.n_nodes, np.inf)
-        solver.solve(self._course.rates(Fraction(self._centre)), smallest, smallest)
+        solver.solve(self._course.rates(Fraction(self._centre)), smallest)
         inverse = inverse_diagonal(solver.weights, solver.sums)
         energy = class_energies(solver.classes, solver.sums).max()
         if energy == 0.0:  # no class is joined to another one
@@ -241,7 +265,9 @@ class _Local:
         sides = dict.fromkeys((first.low, first.high)), dict.fromkeys((second.low, second.high))
         corners = [exponents.at(a, b) for a, b in product(*sides)]
         maxima = [self._maxima(corner) for corner in corners]
-        slack = SLACK + EXPONENT_ROUNDING * exponents.size_at(first.size, second.size)
+        # With MUCH_SLACK the phase is beyond pi / 2, and nothing is bounded.
+        rounding = EXPONENT_ROUNDING * exponents.size_at(first.size, second.size)
+        slack = SLACK + min(rounding, MUCH_SLACK)
         margins, weak_share, cutoff = self._margins(corners, maxima, slack)
         below = [self._below(corner) for corner in corners]
         crossing_share = self._crossing_share(corners, below, slack)

@@ -14,14 +14,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from certune.space import Segment
 
 FloatArray = NDArray[np.float64]
 
 # Roundings of z and t are charged with this, relatively: a few operations on doubles.
 COORDINATE_ROUNDING = 16 * 2.0**-53
+# A sum ``start + t * slope`` in doubles is off by this times the moduli of product and sum.
+SETTING_ROUNDING = Fraction(1.01 * 2.0**-53)
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class Course:
         Powers of the coordinate.
     sigma, sigma_slope : Fraction
         The bandwidth is ``sigma + t * sigma_slope``.
+    weights : tuple of pairs of Fraction
+        Every weight is ``start + t * slope``.
     low, high : float
         Domain of t.
     """
@@ -46,6 +53,7 @@ class Course:
     second_power: int
     sigma: Fraction
     sigma_slope: Fraction
+    weights: tuple[tuple[Fraction, Fraction], ...]
     low: float
     high: float
 
@@ -84,10 +92,41 @@ class Course:
             abs(self.position(z))
         )
 
+    def rate_rounding(self, low: float, high: float) -> FloatArray:
+        """For each rate how much it changes, on [low, high], when a setting is rounded to doubles.
+
+        Zero if no weight moves: a rounded bandwidth is another point of the line, for which
+        `position_error` has room. Weights are rounded each in its own way.
+        """
+        if all(slope == 0 for _, slope in self.weights):
+            return np.zeros(len(self.weights))
+        ends = [Fraction(self.position(z)) for z in (low, high)]
+        farthest = max(abs(t) for t in ends)
+        sigmas = [self.sigma + t * self.sigma_slope for t in ends]
+        sigma_moves = abs(self.sigma_slope) * farthest
+        off = (sigma_moves + max(sigmas)) / min(sigmas) if sigma_moves else Fraction(0)
+        result = []
+        for start, slope in self.weights:
+            size = max(abs(start + t * slope) for t in ends)
+            change = abs(slope) * farthest + size + 2 * size * off
+            result.append(float(SETTING_ROUNDING * change / min(sigmas) ** 2))
+        return np.array(result)
+
     def rates(self, z: Fraction) -> list[Fraction]:
         """Rates at a coordinate, exactly."""
         a, b = z**self.first_power, z**self.second_power
         return [u * a + v * b for u, v in zip(self.first, self.second, strict=True)]
+
+
+def line_of(
+    segment: Segment, sigma: Any, weights: tuple[float, ...]
+) -> tuple[tuple[float, float], list[tuple[float, float]]]:
+    """Start and slope of sigma and of every weight; those not on the segment are fixed."""
+    start: Any = segment.origin.get("sigma", sigma)
+    slope: Any = segment.direction.get("sigma", 0.0)
+    starts: Any = segment.origin.get("weights", weights)
+    slopes: Any = segment.direction.get("weights", (0.0,) * len(weights))
+    return (start, slope), list(zip(starts, slopes, strict=True))
 
 
 def make_course(
@@ -110,7 +149,7 @@ def make_course(
         first = tuple(a - b * start / slope for a, b in betas)
         second = tuple(b / slope for _, b in betas)
         powers = (2, 1)
-    return Course(first, second, *powers, start, slope, float(low), float(high))
+    return Course(first, second, *powers, start, slope, tuple(betas), float(low), float(high))
 
 
 def doubled(values: list[Fraction]) -> tuple[FloatArray, FloatArray]:

@@ -53,6 +53,13 @@ class Exponents:
         return [self.at(a, b) for a, b in product(dict.fromkeys(first), dict.fromkeys(second))]
 
 
+def extremes(graph: Graph, exponents: Pair) -> tuple[float, float]:
+    """Smallest and largest exponent of an edge."""
+    between, to_labelled = exponents
+    edges = np.concatenate([between[graph.is_edge], to_labelled[graph.is_edge_to_labelled]])
+    return float(edges.min()), float(edges.max())
+
+
 def needed_range(graph: Graph, settings: Iterable[Pair]) -> tuple[float, float]:
     """Smallest exponent of an edge and largest one on one tree that joins all nodes to labels.
 
@@ -62,6 +69,11 @@ def needed_range(graph: Graph, settings: Iterable[Pair]) -> tuple[float, float]:
     tree = None
     smallest, largest, size = np.inf, -np.inf, 0.0
     for between, to_labelled in settings:
+        size = max(size, float(np.abs(between).max(initial=0.0)), float(to_labelled.max()))
+        if not size < LARGEST_OF_ALL:
+            raise ParameterError(
+                f"distances / sigma**2 reach {size:.3g}, too much for doubles: use a larger sigma"
+            )
         if tree is None:
             tree = spanning_tree(between, to_labelled, graph.is_edge, graph.is_edge_to_labelled)
         maxima = path_maxima(between, to_labelled, tree[0], tree[1], tree[3])
@@ -70,11 +82,6 @@ def needed_range(graph: Graph, settings: Iterable[Pair]) -> tuple[float, float]:
             smallest,
             float(between[graph.is_edge].min(initial=np.inf)),
             float(to_labelled[graph.is_edge_to_labelled].min(initial=np.inf)),
-        )
-        size = max(size, float(np.abs(between).max(initial=0.0)), float(to_labelled.max()))
-    if not size < LARGEST_OF_ALL:
-        raise ParameterError(
-            f"distances / sigma**2 reach {size:.3g}, too much for doubles: use a larger sigma"
         )
     if not largest < LARGEST_EXPONENT:
         raise ParameterError(

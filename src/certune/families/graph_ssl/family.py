@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -23,13 +23,26 @@ from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import BoxBound, Family, Params
 from certune.families.graph_ssl.boxes import BoxProblem, Reuse
-from certune.families.graph_ssl.course import make_course
-from certune.families.graph_ssl.graph import Graph, graph_of
-from certune.families.graph_ssl.harmonic import soft_labels, winners
+from certune.families.graph_ssl.course import line_of, make_course
+from certune.families.graph_ssl.graph import Graph, graph_of, weighted_sum
+from certune.families.graph_ssl.harmonic import (
+    check_size,
+    soft_labels,
+    tie_winner,
+    true_classes,
+    winners,
+)
 from certune.families.graph_ssl.instance import IntArray, LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator
 from certune.families.graph_ssl.labeling import Labeling
-from certune.families.graph_ssl.sweeping import leaves_of, utility
+from certune.families.graph_ssl.parameters import (
+    bandwidth,
+    bandwidth_or_range,
+    count_or_none,
+    flag,
+    setting,
+)
+from certune.families.graph_ssl.sweeping import accuracy_along
 from certune.families.graph_ssl.symmetry import Symmetry
 from certune.families.metrics import checked_weights
 from certune.pfaffian.bounds.applications import harmonic_labeling_structure
@@ -65,8 +78,9 @@ class HarmonicLabeling(Family):
     With two classes a point gets the second one, in sorted order, if its soft label is at least one
     half, as in the paper; with more classes the one with the largest soft label, and the lowest of
     several largest ones. Ties that hold for every bandwidth because the graph is symmetric are
-    recognised. Points that no label can reach along the edges of a neighbour graph have the same
-    soft label for each class, and get the class that wins ties.
+    recognised; other classes that agree to thousands of bits count as tied at a single setting, and
+    are an undecided interval of a dual. Points that no label can reach along the edges of a
+    neighbour graph have the same soft label for each class, and get the class that wins ties.
 
     Examples
     --------
@@ -89,16 +103,10 @@ class HarmonicLabeling(Family):
         n_neighbors: int | None = None,
         certified: bool = True,
     ) -> None:
-        self._sigma = _sigma(sigma)
-        for name, value in (("n_metrics", n_metrics), ("n_neighbors", n_neighbors)):
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int) or value < 1
-            ):
-                raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
-        if not isinstance(certified, bool):
-            raise ParameterError(f"certified must be True or False, got {certified!r}")
-        self.n_neighbors = n_neighbors
-        self.certified = certified
+        self._sigma = bandwidth_or_range(sigma)
+        n_metrics = count_or_none("n_metrics", n_metrics)
+        self.n_neighbors = count_or_none("n_neighbors", n_neighbors)
+        self.certified = flag("certified", certified)
         self.weights: tuple[float, ...] | None = None
         self._tunes_weights = isinstance(weights, str)
         self.n_metrics = n_metrics
@@ -117,8 +125,7 @@ class HarmonicLabeling(Family):
         if isinstance(self._sigma, tuple):
             parameters.append(LogReal("sigma", *self._sigma))
         if self._tunes_weights:
-            assert n_metrics is not None
-            parameters.append(Simplex("weights", n_metrics))
+            parameters.append(Simplex("weights", n_metrics or 1))
         self._space = ParameterSpace(tuple(parameters)) if parameters else None
 
     @property
@@ -176,21 +183,20 @@ class HarmonicLabeling(Family):
         return {"scikit-learn": {"sigma": SKLEARN_GAMMA**-0.5, **self._uniform_weights()}}
 
     def instance_baselines(self, instance: Any) -> dict[str, dict[str, Any]]:
-        """The bandwidth at which the median distance of an instance has the weight 1/e."""
-        distances = np.asarray(instance.distances)
-        weights = np.array(self._reference(instance))
-        above = np.triu_indices(instance.n_points, 1)
-        median = float(
-            np.median(sum(w * d[above] for w, d in zip(weights, distances, strict=True)))
-        )
+        """The bandwidth at which the median distance of an instance has the weight 1/e.
+
+        It is 1 if the median distance is 0 or there is one point only.
+        """
+        self._check_structure(instance)
+        metric = weighted_sum(np.array(self._reference(instance)), instance.distances)
+        above = metric[np.triu_indices(instance.n_points, 1)]
+        median = float(np.median(above)) if above.size else 0.0
         sigma = math.sqrt(median) if median > 0 else 1.0
         return {"median distance": {"sigma": sigma, **self._uniform_weights()}}
 
     def _uniform_weights(self) -> dict[str, Any]:
-        if not self._tunes_weights:
-            return {}
-        assert self.n_metrics is not None
-        return {"weights": (1.0 / self.n_metrics,) * self.n_metrics}
+        n = self.n_metrics or 1
+        return {"weights": (1.0 / n,) * n} if self._tunes_weights else {}
 
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
@@ -268,6 +274,10 @@ class HarmonicLabeling(Family):
         All counts grow with the numbers of points. None for neighbour graphs and for more than
         two classes, about which nothing is proved.
         """
+        for instance in instances:
+            self._check_structure(instance)
+        if not instances:
+            raise InputError("got no instance; expected at least one to take the sizes from")
         if self.n_neighbors is not None or any(len(i.class_names) > 2 for i in instances):
             return None
         n_labeled = max(len(instance.labeled) for instance in instances)
@@ -294,25 +304,10 @@ class HarmonicLabeling(Family):
         self, instance: LabelingInstance, params: Params
     ) -> tuple[float, tuple[float, ...]]:
         """Bandwidth and weights, checked; any positive sigma is allowed, not only the range."""
-        if not isinstance(params, Mapping):
-            if self._tunes_weights or not isinstance(self._sigma, tuple):
-                raise ParameterError(
-                    f"got {params!r}; expected a mapping with the free parameters "
-                    f"{self._space.names if self._space else ()}"
-                )
-            params = {"sigma": params}
-        unknown = [name for name in params if name not in ("sigma", "weights")]
-        if unknown:
-            raise ParameterError(
-                f"unknown parameter {unknown[0]!r}; expected 'sigma' and 'weights'"
-            )
-        if "sigma" not in params and isinstance(self._sigma, tuple):
-            raise ParameterError("parameter 'sigma' is free and must be given")
-        if "weights" not in params and self._tunes_weights:
-            raise ParameterError("parameter 'weights' is free and must be given")
-        sigma = _bandwidth(params["sigma"]) if "sigma" in params else self._sigma
+        values = setting(params, self._space.names if self._space else ())
+        sigma = bandwidth(values["sigma"]) if "sigma" in values else self._sigma
         assert not isinstance(sigma, tuple)
-        given = params.get("weights", self._reference(instance))
+        given = values.get("weights", self._reference(instance))
         return sigma, checked_weights(given, instance.n_metrics)
 
     def _rates(self, instance: LabelingInstance, params: Params) -> list[Fraction]:
@@ -338,24 +333,29 @@ class HarmonicLabeling(Family):
         rates, graph = self._rates(instance, params), self.graph(instance)
         names = np.array(instance.class_names)
         soft = np.full((instance.n_points, graph.n_classes), 1.0 / graph.n_classes)
-        columns = np.full(instance.n_points, _tie_winner(graph.n_classes))
+        columns = np.full(instance.n_points, tie_winner(range(graph.n_classes), graph.n_classes))
         soft[instance.labeled] = np.eye(graph.n_classes)[graph.class_of]
         columns[instance.labeled] = graph.class_of
         reached = np.zeros(instance.n_points, dtype=np.bool_)
-        reached[instance.labeled] = reached[graph.nodes] = True
+        reached[instance.labeled] = reached[graph.points] = True
+        undecided = np.zeros(instance.n_points, dtype=np.bool_)
         if graph.n_nodes:
-            soft[graph.nodes] = soft_labels(graph, rates)[0]
-            columns[graph.nodes] = winners(graph, rates, Symmetry(graph, rates))
-        return Labeling(names[graph.classes[columns]], soft, names[graph.classes], reached)
+            soft[graph.points] = soft_labels(graph, rates)[0][graph.place]
+            decisions = winners(graph, rates, Symmetry(graph, rates))
+            columns[graph.points] = decisions.classes[graph.place]
+            undecided[graph.points] = decisions.undecided[graph.place]
+        labels = names[graph.classes[columns]]
+        return Labeling(labels, soft, names[graph.classes], reached, undecided)
 
     def run_exact(self, instance: LabelingInstance, params: Params) -> Fraction:
         """Share of the unlabelled points that get their true label, as an exact rational number."""
         self.check_instance(instance)
         rates, graph = self._rates(instance, params), self.graph(instance)
-        true, n_always_right = _truths(instance, graph)
+        true, n_always_right = true_classes(instance, graph)
         right = n_always_right
         if graph.n_nodes:
-            right += int(np.sum(winners(graph, rates, Symmetry(graph, rates)) == true))
+            classes = winners(graph, rates, Symmetry(graph, rates)).classes
+            right += int(np.sum(classes[graph.place] == true))
         return Fraction(right, len(instance.unlabeled))
 
     def dual(self, instance: LabelingInstance, along: Segment | None = None) -> PiecewiseFunction:
@@ -381,11 +381,10 @@ class HarmonicLabeling(Family):
             raise ParameterError(
                 f"along must be a Segment(start, stop) of parameters, got {along!r}"
             )
-        for t in (segment.low, segment.high):
-            self._values(instance, segment.at(t))
         graph = self.graph(instance)
-        true, n_always_right = _truths(instance, graph)
-        line = self._line(instance, segment)
+        for t in (segment.low, segment.high):
+            check_size(graph, self._rates(instance, segment.at(t)))
+        line = line_of(segment, self._sigma, self._reference(instance))
         moves = line[0][1] != 0 or any(slope != 0 for _, slope in line[1])
         if graph.n_nodes == 0 or graph.n_classes == 1 or not moves:
             value = self.run_exact(instance, segment.at(segment.low))
@@ -393,14 +392,13 @@ class HarmonicLabeling(Family):
         course = make_course(*line, segment.low, segment.high)
         fixed = all(slope == 0 for _, slope in line[1])
         symmetry = Symmetry(graph, [Fraction(weight) for weight, _ in line[1]] if fixed else None)
-        leaves = leaves_of(Interpolator(graph, course), symmetry, self.certified)
 
         def winners_at(t: float) -> IntArray:
             rates = self._rates(instance, segment.at(t))
-            return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates))
+            return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates)).classes
 
-        n_unlabelled = len(instance.unlabeled)
-        return utility(leaves, course, true, n_always_right, n_unlabelled, winners_at, segment.name)
+        options = winners_at, self.certified, segment.name
+        return accuracy_along(Interpolator(graph, course), symmetry, instance, *options)
 
     @property
     def bounds_boxes(self) -> bool:
@@ -419,56 +417,6 @@ class HarmonicLabeling(Family):
             self.check_instance(instance)
             graph = self.graph(instance)
             fixed = {"weights": self._reference(instance), "sigma": self._sigma}
-            truths = _truths(instance, graph)
+            truths = true_classes(instance, graph)
             reuse = BoxProblem(graph, *truths, len(instance.unlabeled), fixed).start
         return reuse.problem.bound(box, reuse)
-
-    def _line(
-        self, instance: LabelingInstance, segment: Segment
-    ) -> tuple[tuple[float, float], list[tuple[float, float]]]:
-        """Start and slope of sigma and of every weight."""
-        origin, direction = segment.origin, segment.direction
-        fixed = self._sigma if not isinstance(self._sigma, tuple) else math.nan
-        start: Any = origin.get("sigma", fixed)
-        slope: Any = direction.get("sigma", 0.0)
-        weights: Any = origin.get("weights", self._reference(instance))
-        slopes: Any = direction.get("weights", (0.0,) * instance.n_metrics)
-        return (start, slope), list(zip(weights, slopes, strict=True))
-
-
-def _tie_winner(n_classes: int) -> int:
-    return 1 if n_classes == 2 else 0
-
-
-def _truths(instance: LabelingInstance, graph: Graph) -> tuple[IntArray, int]:
-    """True column of every node (-1: none), and how many points without a label are right."""
-    assert instance.truth is not None
-    column_of = np.full(len(instance.class_names), -1)
-    column_of[graph.classes] = np.arange(graph.n_classes)
-    columns = column_of[instance.truth]
-    reached = np.isin(instance.unlabeled, graph.nodes)
-    unreached = columns[instance.unlabeled[~reached]]
-    return columns[graph.nodes], int(np.sum(unreached == _tie_winner(graph.n_classes)))
-
-
-def _sigma(sigma: Any) -> tuple[float, float] | float:
-    if not isinstance(sigma, (tuple, list, np.ndarray)):
-        return _bandwidth(sigma)
-    if len(sigma) != 2:
-        raise ParameterError(f"sigma must be a number or a range (low, high), got {sigma!r}")
-    low, high = (_bandwidth(end) for end in sigma)
-    if not low < high:
-        raise ParameterError(f"the range of sigma must have low < high, got {sigma!r}")
-    return low, high
-
-
-def _bandwidth(value: Any) -> float:
-    try:
-        number = math.nan if isinstance(value, (str, bool)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not 1e-100 <= number <= 1e100:
-        raise ParameterError(
-            f"sigma must be a positive number of ordinary size, from 1e-100 to 1e100, got {value!r}"
-        )
-    return number

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from certune.errors import ParameterError
 from certune.families.graph_ssl.instance import IntArray, LabelingInstance
 from certune.families.metrics import FloatArray
-from certune.kernels.bottlenecks import spanning_tree
+from certune.kernels.bottlenecks import gates, spanning_tree
 
 BoolArray = NDArray[np.bool_]
 
@@ -24,12 +24,15 @@ class Graph:
     """Distances along the edges that can carry a label to an unlabelled point.
 
     Edges between labelled points never matter. Unlabelled points that no label can reach are left
-    out.
+    out, and so are those that hang on one other point: they have its soft labels.
 
     Attributes
     ----------
     nodes : int64 array
-        Unlabelled points that a label can reach, as indices of the instance.
+        Unlabelled points with soft labels of their own, as indices of the instance.
+    points, place : int64 arrays
+        All unlabelled points that a label can reach, the nodes first, and for each the number of
+        the node whose soft labels it has.
     classes : int64 array
         Codes of the classes that occur among the labels; column c stands for ``classes[c]``.
     class_of : int64 array
@@ -41,6 +44,8 @@ class Graph:
     """
 
     nodes: IntArray
+    points: IntArray
+    place: IntArray
     classes: IntArray
     class_of: IntArray
     between: FloatArray
@@ -70,8 +75,9 @@ class Graph:
 def weighted_sum(factors: FloatArray, matrices: FloatArray) -> FloatArray:
     """Sum of matrices with factors, term by term: the same bits on every machine."""
     total = np.zeros(matrices.shape[1:])
-    for factor, matrix in zip(factors, matrices, strict=True):
-        total += factor * matrix
+    with np.errstate(over="ignore"):  # callers look at the size of the result
+        for factor, matrix in zip(factors, matrices, strict=True):
+            total += factor * matrix
     return total
 
 
@@ -98,10 +104,16 @@ def graph_of(instance: LabelingInstance, n_neighbors: int | None, reference: Flo
         edges[np.ix_(nodes, nodes)],
         edges[np.ix_(nodes, labelled)],
     )[0]
-    nodes = nodes[np.sort(reached)]
+    reached = nodes[np.sort(reached)]
+    gate = gates(edges[np.ix_(reached, reached)], edges[np.ix_(reached, labelled)])
+    leads = gate == np.arange(len(reached))
+    nodes = reached[leads]
+    place = np.cumsum(leads) - 1
     classes, class_of = np.unique(instance.labels, return_inverse=True)
     return Graph(
         nodes=nodes,
+        points=np.concatenate([nodes, reached[~leads]]),
+        place=np.concatenate([np.arange(len(nodes)), place[gate[~leads]]]),
         classes=classes,
         class_of=class_of.astype(np.int64),
         between=np.ascontiguousarray(distances[:, nodes[:, None], nodes]),

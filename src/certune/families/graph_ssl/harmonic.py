@@ -2,91 +2,114 @@
 
 Floats propose: elimination without subtraction gives every soft label within `error_bound`.
 Where the lead of the winner is not larger than that, it is decided by the symmetry of the graph or
-in ball arithmetic, or the question stays open and is reported.
+in ball arithmetic of growing precision.  What agrees to the last precision counts as tied, and is
+reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-from certune.errors import UndecidedError
 from certune.families.graph_ssl.course import FloatArray
-from certune.families.graph_ssl.exponents import needed_range
-from certune.families.graph_ssl.graph import Graph
-from certune.families.graph_ssl.instance import IntArray
-from certune.families.graph_ssl.solver import PointSolver
+from certune.families.graph_ssl.exponents import extremes, needed_range
+from certune.families.graph_ssl.graph import BoolArray, Graph
+from certune.families.graph_ssl.instance import IntArray, LabelingInstance
+from certune.families.graph_ssl.solver import PointSolver, absolute_shift, relative_shift
 from certune.families.graph_ssl.symmetry import Symmetry
 
-if TYPE_CHECKING:
-    from flint import arb
+# Bits of soft labels that are compared one after the other; the first ones at any size, the others
+# as long as n**2 bits**1.5, about the time, is no more than this.
+BALL_BITS = (128, 512, 2048, 8192, 32768, 131072)
+ALWAYS = 3
+LARGEST_WORK = 2.5e10
 
-# Bits of soft labels that are compared before two of them count as equal.
-BALL_BITS = (128, 512, 2048)
+
+class Decisions(NamedTuple):
+    """The class (column) of every node, and where several classes could not be told apart."""
+
+    classes: IntArray
+    undecided: BoolArray
 
 
-def _range_at(graph: Graph, rates: Sequence[Fraction]) -> tuple[float, float]:
-    return needed_range(graph, [graph.combined(np.array([float(rate) for rate in rates]))])
+def check_size(graph: Graph, rates: Sequence[Fraction]) -> None:
+    """Raise `ParameterError` if the exponents of edges that matter are too large to handle."""
+    if graph.n_nodes:
+        needed_range(graph, [graph.combined(np.array([float(rate) for rate in rates]))])
 
 
 def soft_labels(graph: Graph, rates: Sequence[Fraction]) -> tuple[FloatArray, float]:
-    """Soft labels (n, classes) at rates, and a bound of their error."""
+    """Soft labels (n, classes) at rates with all their digits, and a bound of their error.
+
+    Labels that are normal doubles have a small relative error, too.
+    """
     if graph.n_nodes == 0:
         return np.zeros((0, graph.n_classes)), 0.0
-    smallest, largest = _range_at(graph, rates)
+    exponents = graph.combined(np.array([float(rate) for rate in rates]))
+    needed_range(graph, [exponents])
     solver = PointSolver(graph)
-    return solver.solve(rates, smallest, largest), solver.error
+    return solver.solve(rates, relative_shift(*extremes(graph, exponents))), solver.error
 
 
-def winners(graph: Graph, rates: Sequence[Fraction], symmetry: Symmetry) -> IntArray:
+def winners(graph: Graph, rates: Sequence[Fraction], symmetry: Symmetry) -> Decisions:
     """The class (column) of every node at rates, each decision certain.
 
-    Raises
-    ------
-    UndecidedError
-        If two classes cannot be told apart and no symmetry explains why.
+    Classes whose soft labels agree to the last of the precisions that are tried count as tied;
+    such nodes are reported as undecided.
     """
-    soft, error = soft_labels(graph, rates)
+    exponents = graph.combined(np.array([float(rate) for rate in rates]))
+    solver = PointSolver(graph)
+    soft = solver.solve(rates, absolute_shift(*needed_range(graph, [exponents])))
     lead = soft.max(axis=1, keepdims=True) - soft
-    candidates = lead <= 2 * error
+    candidates = lead <= 2 * solver.error
     result: IntArray = np.argmax(soft, axis=1).astype(np.int64)
-    open_nodes = np.flatnonzero(candidates.sum(axis=1) > 1)
-    remaining = []
-    for node in open_nodes.tolist():
-        classes = symmetry.without_ties(node, np.flatnonzero(candidates[node]).tolist())
-        if len(classes) == 1:
-            result[node] = classes[0]
-        else:
-            remaining.append((node, classes))
-    if remaining:
-        result[[node for node, _ in remaining]] = _decided_by_balls(graph, rates, remaining)
-    return result
+    undecided = np.zeros(graph.n_nodes, dtype=np.bool_)
+    questions: dict[int, list[int]] = {}
+    for node in np.flatnonzero(candidates.sum(axis=1) > 1).tolist():
+        questions[node] = symmetry.without_ties(node, np.flatnonzero(candidates[node]).tolist())
+    for bits in _precisions(graph.n_nodes):
+        if all(len(classes) == 1 for classes in questions.values()):
+            break
+        questions = _with_balls(graph, rates, questions, bits)
+    for node, classes in questions.items():
+        undecided[node] = len(classes) > 1
+        result[node] = tie_winner(classes, graph.n_classes)
+    return Decisions(result, undecided)
 
 
-def _decided_by_balls(
-    graph: Graph, rates: Sequence[Fraction], questions: list[tuple[int, list[int]]]
-) -> list[int]:
+def tie_winner(classes: Iterable[int], n_classes: int) -> int:
+    """The class that wins a tie: the second of two, as in the paper; the lowest of more."""
+    return max(classes) if n_classes == 2 else min(classes)
+
+
+def true_classes(instance: LabelingInstance, graph: Graph) -> tuple[IntArray, int]:
+    """True column of every point in reach (-1: none), and how many of the others are right."""
+    assert instance.truth is not None
+    column_of = np.full(len(instance.class_names), -1)
+    column_of[graph.classes] = np.arange(graph.n_classes)
+    columns = column_of[instance.truth]
+    reached = np.isin(instance.unlabeled, graph.points)
+    unreached = columns[instance.unlabeled[~reached]]
+    winner = tie_winner(range(graph.n_classes), graph.n_classes)
+    return columns[graph.points], int(np.sum(unreached == winner))
+
+
+def _precisions(n: int) -> list[int]:
+    more = [bits for bits in BALL_BITS[ALWAYS:] if n**2 * bits**1.5 <= LARGEST_WORK]
+    return [*BALL_BITS[:ALWAYS], *more]
+
+
+def _with_balls(
+    graph: Graph, rates: Sequence[Fraction], questions: dict[int, list[int]], bits: int
+) -> dict[int, list[int]]:
+    """What remains of the classes of each node when soft labels are balls of so many bits."""
     from certune.families.graph_ssl.balls import ball_labels
 
-    for bits in BALL_BITS:
-        soft = ball_labels(graph, rates, bits)
-        answers = [_largest(soft, node, classes) for node, classes in questions]
-        if None not in answers:
-            return [answer for answer in answers if answer is not None]
-    node, classes = questions[answers.index(None)]
-    raise UndecidedError(
-        f"the classes with the codes {graph.classes[classes].tolist()} of point "
-        f"{graph.nodes[node]} cannot be told apart at the rates "
-        f"{[float(rate) for rate in rates]}: their soft labels agree to {BALL_BITS[-1]} bits; "
-        "move the parameter a little"
-    )
-
-
-def _largest(soft: list[list[arb]], node: int, classes: list[int]) -> int | None:
-    for c in classes:
-        if all(bool(soft[c][node] > soft[d][node]) for d in classes if d != c):
-            return c
-    return None
+    soft = ball_labels(graph, rates, bits)
+    return {
+        node: [c for c in classes if not any(bool(soft[d][node] > soft[c][node]) for d in classes)]
+        for node, classes in questions.items()
+    }

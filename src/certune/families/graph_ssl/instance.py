@@ -6,7 +6,8 @@ The graph method sees distances only.  They are taken to be exact numbers from t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import numbers
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -156,14 +157,11 @@ class LabelingInstance:
         else:
             given = _column(labels, len(indices), "labels", "labelled point")
         order = np.argsort(indices, kind="stable")
-        every = given if true is None else np.concatenate((given, true))
-        try:
-            names, codes = np.unique(every, return_inverse=True)
-        except TypeError:
-            raise InputError(
-                f"labels must be comparable with each other, got {every.tolist()[:5]}...: use "
-                "integers only, or strings only"
-            ) from None
+        every = given
+        if true is not None:
+            _check_same_kind(given, true)
+            every = np.concatenate((given, true))
+        names, codes = np.unique(every, return_inverse=True)
         values["labeled"] = read_only(indices[order])
         values["labels"] = read_only(codes[: len(given)][order].astype(np.int64))
         values["truth"] = None if true is None else read_only(codes[len(given) :].astype(np.int64))
@@ -230,7 +228,10 @@ class LabelingInstance:
 def _checked_indices(labeled: Any, n: int) -> IntArray:
     if labeled is None:
         raise InputError("labeled is missing: pass the indices of the labelled points, or a mask")
-    array = np.asarray(labeled)
+    try:
+        array = np.asarray(labeled)
+    except ValueError:
+        array = np.array(labeled, dtype=object)
     if array.dtype == bool and array.shape == (n,):
         array = np.flatnonzero(array)
     if array.size == 0:
@@ -256,6 +257,12 @@ def _checked_indices(labeled: Any, n: int) -> IntArray:
 
 
 def _column(values: Any, n: int, what: str, of_what: str) -> NDArray[Any]:
+    """One label for each, all numbers or all strings, or raise."""
+    if not hasattr(values, "__array__") and isinstance(values, Iterable):
+        # NumPy would turn a list of numbers and strings into strings.
+        values = list(values)
+        mixed = len({isinstance(value, str) for value in values}) > 1
+        values = np.fromiter(values, dtype=object, count=len(values)) if mixed else values
     try:
         array = np.asarray(values)
     except ValueError:
@@ -264,12 +271,35 @@ def _column(values: Any, n: int, what: str, of_what: str) -> NDArray[Any]:
         raise InputError(
             f"{what} must have one label for each of the {n} {of_what}s, got shape {array.shape}"
         )
-    missing = array != array if array.dtype.kind in "fc" else np.zeros(n, dtype=bool)
-    if array.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in array])
-    if missing.any():
+    for number, value in enumerate(array.tolist() if array.dtype.kind in "fmMO" else ()):
+        if value is None or value != value:
+            raise InputError(
+                f"{what} must not be missing, got {array[number]} for {of_what} {number}: give "
+                "every one an integer or a string"
+            )
+    kinds = {_kind(value) for value in array.tolist()}
+    if len(kinds) > 1 or kinds & {""}:
         raise InputError(
-            f"{what} must not be missing, got {array[missing][0]} for {of_what} "
-            f"{np.argmax(missing)}: give every one an integer or a string"
+            f"{what} must be integers only, or strings only, got {_few(array)}: convert them all "
+            "to one type"
         )
     return array
+
+
+def _kind(label: Any) -> str:
+    if isinstance(label, str):
+        return "strings"
+    return "numbers" if isinstance(label, numbers.Real) else ""
+
+
+def _check_same_kind(labels: NDArray[Any], truth: NDArray[Any]) -> None:
+    if _kind(labels.tolist()[0]) != _kind(truth.tolist()[0]):
+        raise InputError(
+            f"labels and truth must have the same type, got labels {_few(labels)} and truth "
+            f"{_few(truth)}: convert one of them, for example with [str(label) for label in labels]"
+        )
+
+
+def _few(array: NDArray[Any]) -> str:
+    entries = ", ".join(repr(value) for value in array.tolist()[:3])
+    return f"{entries}, ..." if array.size > 3 else entries

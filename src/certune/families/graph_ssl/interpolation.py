@@ -9,29 +9,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
-from certune.errors import UndecidedError
-from certune.families.graph_ssl.certificate import Certifier
+from certune.families.graph_ssl.certificate import Certifier, Plan
+from certune.families.graph_ssl.chebyshev import ROUNDING_BITS, chebyshev_nodes
 from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.exponents import Exponents, needed_range
 from certune.families.graph_ssl.graph import Graph
-from certune.families.graph_ssl.solver import (
-    UNIT,
-    PointSolver,
-)
+from certune.families.graph_ssl.solver import UNIT, PointSolver, absolute_shift
 from certune.kernels.settling import coefficients
 
 DEGREE = 64
 ADAPTIVE_DEGREES = (16, 32, 64)
 NODE_BITS = 160
+NODE_ROUNDING = 2.0 ** (ROUNDING_BITS - NODE_BITS)
 # Adaptive panels start with ends in this ratio where the bandwidth moves.
 ADAPTIVE_RATIO = 4.0
 NARROWEST = 2.0**-40
+# Part of a course that is left open where not even the narrowest panel is bounded.
+PASSED_OVER = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,9 @@ class Panel:
     series : array (nodes, classes, degree + 1)
         Chebyshev coefficients.
     error : float
-        Bound (adaptive panels: estimate) of the error of every value.
+        Bound (adaptive panels: estimate) of the error of every value, `rounding` included.
+    rounding : float
+        How much of it is due to the rounding of settings.
     slope_error : float
         Bound of the error of every derivative by a local coordinate in [-1, 1]; infinite if none
         is known.
@@ -55,18 +56,8 @@ class Panel:
     high: float
     series: FloatArray
     error: float
+    rounding: float
     slope_error: float = math.inf
-
-
-@lru_cache(maxsize=128)
-def chebyshev_nodes(degree: int) -> tuple[Fraction, ...]:
-    """The nodes ``cos(pi j / degree)``, within 2**-150."""
-    from flint import arb, ctx
-
-    with ctx.workprec(NODE_BITS):
-        cosines = [(arb(j) / degree).cos_pi() for j in range(degree + 1)]
-        middles = [cosine.mid().man_exp() for cosine in cosines]
-    return tuple(Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in middles)
 
 
 class Interpolator:
@@ -85,23 +76,38 @@ class Interpolator:
             high = math.nextafter(high, math.inf)
         return self._certified(low, high) if certified else self._adaptive(low, high)
 
+    def new_certifier(self) -> Certifier:
+        """Proofs for a sequence of neighbouring intervals."""
+        return Certifier(self.graph, self.course, self.exponents, self.solver)
+
     def values(self, low: float, high: float, degree: int, known: FloatArray | None) -> FloatArray:
         """Soft labels at the nodes of an interval; ``known`` are those of half the degree."""
         course, graph = self.course, self.graph
         centre, half = (Fraction(high) + Fraction(low)) / 2, (Fraction(high) - Fraction(low)) / 2
-        needed = needed_range(graph, self.exponents.at_corners(low, high))
+        shift = absolute_shift(*needed_range(graph, self.exponents.at_corners(low, high)))
         result = np.empty((degree + 1, graph.n_nodes, graph.n_classes))
-        for j, node in enumerate(chebyshev_nodes(degree)):
+        for j, node in enumerate(chebyshev_nodes(degree, NODE_BITS)):
             if known is not None and j % 2 == 0:
                 result[j] = known[j // 2]
                 continue
             rates = course.rates(centre + half * node)
-            result[j] = self.solver.solve(rates, *needed)
+            result[j] = self.solver.solve(rates, shift)
             self.n_solves += 1
         return result
 
+    def _rounding(self, low: float, high: float) -> float:
+        """Bound of what the rounding of settings on [low, high] changes in a soft label."""
+        moved = self.graph.combined(self.course.rate_rounding(low, high))
+        largest = max(
+            float(part[edges].max(initial=0.0))
+            for part, edges in zip(
+                moved, (self.graph.is_edge, self.graph.is_edge_to_labelled), strict=True
+            )
+        )
+        return 0.51 * largest * math.sqrt(self.graph.n_nodes)
+
     def _panel(
-        self, low: float, high: float, values: FloatArray, truncation: float, rho: float | None
+        self, low: float, high: float, values: FloatArray, truncation: float, plan: Plan | None
     ) -> Panel:
         degree = len(values) - 1
         columns = values.reshape(degree + 1, -1)
@@ -110,35 +116,41 @@ class Interpolator:
         rounding = 16 * (degree + 1) * UNIT
         at_nodes = 1.001 * (lebesgue * self.solver.error + rounding)
         slope_error = math.inf
-        if rho is not None:
+        if plan is not None:
+            at_nodes += lebesgue * math.exp(min(plan.log_slope, 600.0)) * NODE_ROUNDING
             # Markov's inequality for the first part, term by term for the truncated series.
-            late = (degree + 2 + 2 / (rho - 1)) ** 2
+            late = (degree + 2 + 2 / (plan.rho - 1)) ** 2
             slope_error = at_nodes * degree**2 + 1.001 * truncation * late
-        return Panel(low, high, series, at_nodes + 1.001 * truncation, slope_error)
+        setting = self._rounding(low, high)
+        error = at_nodes + 1.001 * truncation + setting
+        return Panel(low, high, series, error, setting, slope_error)
+
+    def _unknown(self, low: float, high: float) -> Panel:
+        """A panel on which nothing is known."""
+        shape = self.graph.n_nodes, self.graph.n_classes, 2
+        return Panel(low, high, np.zeros(shape), math.inf, 0.0)
 
     def _certified(self, low: float, high: float) -> Iterator[Panel]:
-        certifier = Certifier(self.graph, self.course, self.exponents, self.solver)
-        tolerance = self.solver.error
+        certifier, tolerance = self.new_certifier(), self.solver.error
         start, width = low, high - low
         while start < high:
             stop = min(start + width, high)
             if high - stop < 0.1 * width:
                 stop = high
-            plan = certifier.plan(start, stop, tolerance)
+            plan = certifier.plan(start, stop, math.log(tolerance))
             self.n_solves += 1
-            if plan is None or plan[0] > DEGREE:
-                factor = 0.5 if plan is None else max(0.25, 0.9 * DEGREE / plan[0])
+            if plan is None or plan.degree > DEGREE:
+                factor = 0.5 if plan is None else max(0.25, 0.9 * DEGREE / plan.degree)
                 width = (stop - start) * factor
                 if width < NARROWEST * max(abs(start), abs(high)):
-                    raise UndecidedError(
-                        f"soft labels cannot be bounded near the coordinate {start!r}: their "
-                        "exponents are too large; use a larger sigma"
-                    )
+                    width = (high - low) * PASSED_OVER
+                    stop = min(start + width, high)
+                    yield self._unknown(start, stop)
+                    start = stop
                 continue
-            degree, rho = plan
-            values = self.values(start, stop, degree, None)
-            yield self._panel(start, stop, values, tolerance, rho)
-            width = (stop - start) * min(3.0, 0.95 * DEGREE / degree)
+            values = self.values(start, stop, plan.degree, None)
+            yield self._panel(start, stop, values, tolerance, plan)
+            width = (stop - start) * min(3.0, 0.95 * DEGREE / plan.degree)
             start = stop
 
     def _adaptive(self, low: float, high: float) -> Iterator[Panel]:
@@ -156,8 +168,11 @@ class Interpolator:
                 panel = self._panel(start, stop, values, 0.0, None)
                 tail = float(np.abs(panel.series[:, :, -degree // 8 :]).max(initial=0.0))
                 if tail <= self.solver.error:
-                    yield Panel(start, stop, panel.series, panel.error + 10 * tail)
+                    yield replace(panel, error=panel.error + 10 * tail)
                     break
             else:
                 middle = 0.5 * (start + stop)
-                pending += [(middle, stop), (start, middle)]
+                if stop - start < NARROWEST * max(abs(start), abs(stop)):
+                    yield self._unknown(start, stop)
+                else:
+                    pending += [(middle, stop), (start, middle)]

@@ -23,9 +23,13 @@ class Labeling:
         The labels that occur among the labelled points, sorted.
     reached : bool array (n,)
         False for points that no label can reach along the edges; their soft labels are uniform.
+    undecided : bool array (n,)
+        True for points at which several classes agree to thousands of bits, though no symmetry of
+        the graph makes them equal; they count as tied.
     """
 
     labels: NDArray[Any]
     soft: NDArray[np.float64]
     classes: NDArray[Any]
     reached: NDArray[np.bool_]
+    undecided: NDArray[np.bool_]

@@ -1,4 +1,10 @@
-"""Soft labels in doubles, with a bound of their error."""
+"""Soft labels in doubles, with a bound of their error.
+
+Two kinds of accuracy are wanted.  A sweep needs every soft label within a bound, as fast as can be:
+weights far below those that matter may be cut off.  A user who looks at one setting wants every
+digit of every soft label, however small: no weight may leave the doubles, and if the doubles do not
+reach, each number gets an exponent of its own.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +25,8 @@ UNIT = 2.0**-53
 PLAIN_RANGE = 600.0
 DOUBLE_RANGE = 1200.0
 RAISE = 600.0
+# Range of the exponents of *all* edges up to which doubles keep the digits of every soft label.
+FULL_RANGE = 640.0
 
 
 def error_bound(n: int) -> float:
@@ -33,6 +41,26 @@ def error_bound(n: int) -> float:
     return 1.01 * UNIT * (2 * n * root + 17 * root + 6 * n)
 
 
+def absolute_shift(smallest: float, largest: float) -> float | None:
+    """Shift of the exponents with which soft labels are within `error_bound`; None: beyond doubles.
+
+    The arguments are those of `needed_range`.
+    """
+    if largest - smallest > DOUBLE_RANGE:
+        return None
+    return smallest + (RAISE if largest - smallest > PLAIN_RANGE else 0.0)
+
+
+def relative_shift(smallest: float, largest: float) -> float | None:
+    """Shift with which every soft label keeps its relative accuracy; None: beyond doubles.
+
+    The arguments are the extreme exponents of all edges. The weakest edge gets the weight 1, so
+    that the weights of n eliminated nodes add up to at least 1/n, and what underflows beside them
+    is no double as a soft label either.
+    """
+    return largest if largest - smallest <= FULL_RANGE else None
+
+
 class PointSolver:
     """Soft labels of a graph at any rates, with work arrays that are used again."""
 
@@ -44,11 +72,14 @@ class PointSolver:
         self.sums = np.zeros(n)
         self.error = error_bound(n)
 
-    def solve(self, rates: Sequence[Fraction], smallest: float, largest: float) -> FloatArray:
-        """Soft labels (n, classes) at rates, with the exponents of `needed_range`."""
+    def solve(self, rates: Sequence[Fraction], shift: float | None) -> FloatArray:
+        """Soft labels (n, classes) at rates, all weights times exp(shift).
+
+        Without a shift every number has an exponent of its own, at many times the cost.
+        """
         graph, soft = self.graph, np.zeros(self.classes.shape)
         high, low = doubled(list(rates))
-        if largest - smallest > DOUBLE_RANGE:
+        if shift is None:
             shares = transition_shares(
                 graph.between,
                 graph.to_labelled,
@@ -71,7 +102,7 @@ class PointSolver:
                 graph.class_of,
                 high,
                 low,
-                smallest + (RAISE if largest - smallest > PLAIN_RANGE else 0.0),
+                shift,
                 self.weights,
                 self.classes,
             )

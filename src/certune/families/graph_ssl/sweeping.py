@@ -1,8 +1,9 @@
 """From interpolants to the exact utility along a segment.
 
 On each panel every node is settled: parts on which its class is proved, and narrow zones in which
-it changes.  Whether the class is right is then a function with values 0 and 1 for each node, with
-gaps where it is open, and the utility is the mean of these functions.
+it changes.  Nodes that look alike always have the same class, so that one of them is enough.  How
+many of them are right is then a step function with gaps where the class is open, and the utility is
+the sum of these functions over the number of points.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certune.dual import PiecewiseFunction, sum_of
+from certune.families.graph_ssl.close_ties import CloseTies
 from certune.families.graph_ssl.course import Course
-from certune.families.graph_ssl.instance import IntArray
+from certune.families.graph_ssl.harmonic import true_classes
+from certune.families.graph_ssl.instance import IntArray, LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator, Panel
-from certune.families.graph_ssl.polishing import polished
+from certune.families.graph_ssl.polishing import Polisher
 from certune.families.graph_ssl.symmetry import Symmetry
 from certune.kernels.settling import OPEN, halving_matrix, settle
 
@@ -32,36 +36,45 @@ Winners = Callable[[float], IntArray]
 
 @dataclass(frozen=True)
 class Leaves:
-    """Parts of a course: node, winner and rival (equal if proved), and the ends of the part."""
+    """Parts of a course: node, winner and rival (equal if proved), and the ends of the part.
+
+    Only one node of each colour has leaves, see `Symmetry.colours`.
+    """
 
     info: NDArray[np.int64]
     ends: FloatArray
 
 
 def leaves_of(interpolator: Interpolator, symmetry: Symmetry, certified: bool) -> Leaves:
-    """Parts of all nodes along the course, panel by panel."""
-    n, n_classes = interpolator.graph.n_nodes, interpolator.graph.n_classes
-    admitted = np.ones((n, n_classes), dtype=np.bool_)
+    """Parts of one node of each colour along the course, panel by panel."""
+    graph = interpolator.graph
+    nodes = np.unique(symmetry.colours, return_index=True)[1]
+    admitted = np.ones((graph.n_nodes, graph.n_classes), dtype=np.bool_)
+    polisher = Polisher(graph, interpolator.course, CloseTies(interpolator))
     infos, ends = [], []
     for panel in interpolator.panels(certified):
-        info, local = _settled(panel, admitted)
+        info, local = _settled(panel, nodes, admitted)
         suspects = _suspects(info, local)
         if suspects.size and _drop_symmetric_ties(panel, suspects, admitted, symmetry):
-            info, local = _settled(panel, admitted)
+            info, local = _settled(panel, nodes, admitted)
         half = 0.5 * (panel.high - panel.low)
         # Measured from the nearer end, so that the rounding is relative to the result.
         position = np.where(
             local < 0.0, panel.low + half * (1.0 + local), panel.high - half * (1.0 - local)
         )
-        info, position = polished(interpolator.graph, interpolator.course, panel, info, position)
+        info, position = polisher.polished(panel, admitted, info, position)
         infos.append(info)
         ends.append(position)
     return Leaves(np.concatenate(infos), np.concatenate(ends))
 
 
-def _settled(panel: Panel, admitted: NDArray[np.bool_]) -> tuple[NDArray[np.int64], FloatArray]:
-    errors = np.full(len(panel.series), panel.error)
-    info, local = settle(panel.series, admitted, errors, _halving(panel.series.shape[2] - 1))
+def _settled(
+    panel: Panel, nodes: IntArray, admitted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], FloatArray]:
+    errors = np.full(len(nodes), panel.error)
+    halving = _halving(panel.series.shape[2] - 1)
+    info, local = settle(panel.series[nodes], admitted[nodes], errors, halving)
+    info[:, 0] = nodes[info[:, 0]]
     return info, local
 
 
@@ -97,25 +110,76 @@ def _drop_symmetric_ties(
     return dropped
 
 
+def accuracy_along(
+    interpolator: Interpolator,
+    symmetry: Symmetry,
+    instance: LabelingInstance,
+    winners_at: Winners,
+    certified: bool,
+    name: str,
+) -> PiecewiseFunction:
+    """Share of unlabelled points that get their true class along the course.
+
+    Parameters
+    ----------
+    interpolator : Interpolator
+        The graph and the course.
+    symmetry : Symmetry
+        Ties and colours that hold along the course.
+    instance : LabelingInstance
+        Has the truth.
+    winners_at : callable
+        The plain algorithm at one t: the classes of all nodes.
+    certified : bool
+        Whether panels are proved.
+    name : str
+        Name of the parameter.
+    """
+    graph, colours = interpolator.graph, symmetry.colours
+    true, n_always_right = true_classes(instance, graph)
+    right = right_by_class(colours, graph.place, true, graph.n_classes)[colours]
+    leaves = leaves_of(interpolator, symmetry, certified)
+    counts = n_always_right, len(instance.unlabeled)
+    return utility(leaves, interpolator.course, right, *counts, winners_at, name)
+
+
+def right_by_class(colours: IntArray, place: IntArray, truth: IntArray, n_classes: int) -> IntArray:
+    """How many points are right (colours, classes) if the nodes of a colour have a class.
+
+    Parameters
+    ----------
+    colours : int64 array
+        Colour of every node; those of one colour always have the same class.
+    place, truth : int64 arrays
+        For every point the node whose class it has, and its true class (-1: none of them).
+    n_classes : int
+        Number of classes.
+    """
+    right = np.zeros((int(colours.max()) + 1, n_classes), dtype=np.int64)
+    known = truth >= 0
+    np.add.at(right, (colours[place[known]], truth[known]), 1)
+    return right
+
+
 def utility(
     leaves: Leaves,
     course: Course,
-    truth: IntArray,
+    right: IntArray,
     n_always_right: int,
     n_unlabelled: int,
     winners_at: Winners,
     name: str,
 ) -> PiecewiseFunction:
-    """Share of unlabelled points that get their truth class, as a function of t.
+    """Share of unlabelled points that get their true class, as a function of t.
 
     Parameters
     ----------
     leaves : Leaves
-        Parts of all nodes.
+        Parts of one node of each colour.
     course : Course
         The segment.
-    truth : int64 array
-        True class (column) of every node, -1 if it has no column.
+    right : int64 array (nodes, classes)
+        How many points are right if a node, and with it all of its colour, has a class.
     n_always_right, n_unlabelled : int
         Points that no label reaches and whose answer is right; all unlabelled points.
     winners_at : callable
@@ -125,74 +189,68 @@ def utility(
         Name of the parameter.
     """
     node, winner, rival = leaves.info.T
-    right = (winner == truth[node]).astype(np.int64)
-    also = (rival == truth[node]).astype(np.int64)
-    lower = np.where(winner == OPEN, 0, np.minimum(right, also))
-    upper = np.where(winner == OPEN, np.where(truth[node] < 0, 0, 1), np.maximum(right, also))
-    least = np.full(len(truth), 1)
-    most = np.zeros(len(truth), dtype=np.int64)
-    np.minimum.at(least, node, lower)
-    np.maximum.at(most, node, upper)
-    constant = int(least[least == most].sum()) + n_always_right
-    functions = [
-        PiecewiseFunction.constant(course.low, course.high, Fraction(constant, n_unlabelled), name)
-    ]
-    order = np.argsort(node, kind="stable")
-    bounds = np.searchsorted(node[order], np.arange(len(truth) + 1))
+    one, other = right[node, winner], right[node, rival]
+    is_open = winner == OPEN
+    lower = np.where(is_open, right.min(axis=1)[node], np.minimum(one, other))
+    upper = np.where(is_open, right.max(axis=1)[node], np.maximum(one, other))
+    constant, functions = n_always_right, []
     ends_known: dict[float, IntArray] = {}
-    for i in np.flatnonzero(least != most).tolist():
-        own = order[bounds[i] : bounds[i + 1]]
+    order = np.argsort(node, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(node[order])) + 1):
+        if lower[own].min() == upper[own].max():
+            constant += int(lower[own[0]])
+            continue
 
-        def at_end(t: float, i: int = i) -> int:
+        def at_end(t: float, i: int = int(node[own[0]])) -> int:
             if t not in ends_known:
                 ends_known[t] = winners_at(t)
-            return int(ends_known[t][i] == truth[i])
+            return int(right[i, ends_known[t][i]])
 
-        parts = leaves.ends[own], lower[own], upper[own]
-        functions.append(_correctness(*parts, course, n_unlabelled, at_end, name))
-    return sum_of(functions)
+        runs = _runs(leaves.ends[own], lower[own], upper[own])
+        functions.append(_correctness(runs, course, n_unlabelled, at_end, name))
+    rest = Fraction(constant, n_unlabelled)
+    return sum_of([PiecewiseFunction.constant(course.low, course.high, rest, name), *functions])
+
+
+Run = tuple[float, float, int, int]
+
+
+def _runs(ends: FloatArray, lower: IntArray, upper: IntArray) -> list[Run]:
+    """Maximal intervals with the same bounds of the number of right nodes, from left to right."""
+    runs: list[Run] = []
+    for (low, high), least, most in zip(ends.tolist(), lower.tolist(), upper.tolist(), strict=True):
+        if runs and runs[-1][1] == low and runs[-1][2:] == (least, most):
+            runs[-1] = (runs[-1][0], high, least, most)
+        else:
+            runs.append((low, high, least, most))
+    return runs
 
 
 def _correctness(
-    ends: FloatArray,
-    lower: IntArray,
-    upper: IntArray,
+    runs: list[Run],
     course: Course,
     denominator: int,
     at_end: Callable[[float], int],
     name: str,
 ) -> PiecewiseFunction:
-    """Whether one node is right, as a function of t with gaps where it is open."""
-    pieces = [
-        (start, stop, value)
-        for low, high, value in _proved_runs(ends, lower, upper)
-        for start, stop in [_inner_interval(course, low, high)]
-        if start <= stop
-    ]
-    if course.reverses:
-        pieces.reverse()
-    if not pieces or pieces[0][0] > course.low:
-        pieces.insert(0, (course.low, course.low, at_end(course.low)))
-    if pieces[-1][1] < course.high:
-        pieces.append((course.high, course.high, at_end(course.high)))
-    starts, stops, values = zip(*pieces, strict=True)
-    gaps = len(pieces) - 1
-    return PiecewiseFunction(starts, stops, values, [0] * gaps, [1] * gaps, denominator, name)
-
-
-def _proved_runs(
-    ends: FloatArray, lower: IntArray, upper: IntArray
-) -> list[tuple[float, float, int]]:
-    """Maximal intervals, from left to right, on which the value is proved."""
-    runs: list[tuple[float, float, int]] = []
-    for (low, high), least, most in zip(ends.tolist(), lower.tolist(), upper.tolist(), strict=True):
-        if least != most:
-            continue
-        if runs and runs[-1][1] == low and runs[-1][2] == least:
-            runs[-1] = (runs[-1][0], high, least)
-        else:
-            runs.append((low, high, least))
-    return runs
+    """How many nodes of one colour are right, as a function of t with gaps where it is open."""
+    runs = runs[::-1] if course.reverses else runs
+    pieces = []  # number of the run, interval, value
+    for number, (low, high, least, most) in enumerate(runs):
+        start, stop = _inner_interval(course, low, high)
+        if least == most and start <= stop:
+            pieces.append((number, start, stop, least))
+    if not pieces or pieces[0][1] > course.low:
+        pieces.insert(0, (0, course.low, course.low, at_end(course.low)))
+    if pieces[-1][2] < course.high:
+        pieces.append((len(runs) - 1, course.high, course.high, at_end(course.high)))
+    lower, upper = [], []
+    for before, after in pairwise(pieces):
+        between = runs[before[0] : after[0] + 1]
+        lower.append(min(before[3], after[3], *(run[2] for run in between)))
+        upper.append(max(before[3], after[3], *(run[3] for run in between)))
+    _, starts, stops, values = zip(*pieces, strict=True)
+    return PiecewiseFunction(starts, stops, values, lower, upper, denominator, name)
 
 
 def _inner_interval(course: Course, low: float, high: float) -> tuple[float, float]:

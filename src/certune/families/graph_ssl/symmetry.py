@@ -4,8 +4,8 @@ If exchanging two classes leaves the graph as a node sees it unchanged, both hav
 label there, at every bandwidth, and no arithmetic can tell them apart.  Colour refinement finds
 this: colour the nodes of the graph and of its copy with the two classes exchanged, and split
 colours until nodes of one colour see, along edges of each length, the same number of nodes of each
-colour.  Soft labels are then a function of the colour (``docs/theory/harmonic-labeling.md``), so a
-node that has the colour of its copy is tied.
+other colour.  Soft labels are then a function of the colour (``docs/theory/harmonic-labeling.md``),
+so a node that has the colour of its copy is tied.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.families.graph_ssl.graph import Graph
+from certune.kernels.bottlenecks import gates
 
 
 class Symmetry:
@@ -38,8 +39,11 @@ class Symmetry:
     def __init__(self, graph: Graph, weights: Sequence[Fraction] | None = None) -> None:
         self._graph = graph
         self._weights = weights
-        self._codes: NDArray[np.int64] | None = None
         self._tied: dict[tuple[int, int], NDArray[np.bool_]] = {}
+
+    @cached_property
+    def _codes(self) -> NDArray[np.int64]:
+        return _edge_codes(self._graph, self._weights)
 
     def without_ties(self, node: int, classes: list[int]) -> list[int]:
         """Of these classes of a node, the ones that lose no symmetric tie to another of them."""
@@ -54,40 +58,56 @@ class Symmetry:
         """For every node whether two classes are tied by symmetry. O(r n^2 log n), r rounds."""
         pair = min(first, second), max(first, second)
         if pair not in self._tied:
-            colours = self._refine(*pair)
-            self._tied[pair] = colours[0] == colours[1]
+            self._tied[pair] = self._tied_nodes(*pair)
         return self._tied[pair]
 
     @cached_property
     def colours(self) -> NDArray[np.int64]:
-        """Colours of the nodes: equal ones have equal soft labels at every parameter."""
-        return np.asarray(self._refine(0, 0)[0])
+        """Colour of every node: nodes of one colour have the same soft labels."""
+        return np.asarray(self._refine(self._graph.class_of[None])[0])
 
-    def _refine(self, first: int, second: int) -> NDArray[np.int64]:
-        """Colours (2, n) of the nodes of the graph and of its copy with two classes exchanged."""
-        graph = self._graph
-        n, n_classes = graph.n_nodes, graph.n_classes
-        if self._codes is None:
-            self._codes = _edge_codes(graph, self._weights)
-        swap = np.arange(n_classes)
+    def _tied_nodes(self, first: int, second: int) -> NDArray[np.bool_]:
+        swap = np.arange(self._graph.n_classes)
         swap[[first, second]] = second, first
-        labels = np.concatenate([graph.class_of, swap[graph.class_of]]).reshape(2, -1)
-        colours = np.zeros((2, n), dtype=np.int64)
+        classes = self._graph.class_of
+        colours = self._refine(np.stack([classes, swap[classes]]))
+        return np.asarray(colours[0] == colours[1])
+
+    def _refine(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Colours (copies, n) of copies of the graph, in which labelled points have ``labels``."""
+        n, n_classes, copies = self._graph.n_nodes, self._graph.n_classes, len(labels)
+        colours = np.zeros((copies, n), dtype=np.int64)
         n_colours = 1
         while True:
             # Labelled points have the colours below n_classes, for good.
-            seen = np.concatenate([colours + n_classes, labels], axis=1)
-            views = np.sort(self._codes[None] * (n_classes + n_colours) + seen[:, None], axis=2)
-            own = np.concatenate([colours[:, :, None], views], axis=2).reshape(2 * n, -1)
-            new = np.unique(own, axis=0, return_inverse=True)[1].reshape(2, n)
+            seen = np.concatenate([colours + n_classes, labels], axis=1)[:, None]
+            views = self._codes * (n_classes + n_colours) + seen
+            unseen = (self._codes == 0) | (seen == colours[:, :, None] + n_classes)
+            views = np.sort(np.where(unseen, -1, views), axis=2)
+            own = np.concatenate([colours[:, :, None], views], axis=2).reshape(copies * n, -1)
+            new = np.unique(own, axis=0, return_inverse=True)[1].reshape(copies, n)
             count = int(new.max()) + 1
-            if count == n_colours:
-                return np.asarray(new)
+            if count in (n_colours, copies * n):
+                return self._hung(new.astype(np.int64), count)
             colours, n_colours = new, count
+
+    def _hung(self, colours: NDArray[np.int64], n_colours: int) -> NDArray[np.int64]:
+        """Colours that hang on one other colour have its soft labels, and get its number."""
+        graph = self._graph
+        if graph.is_edge_to_labelled.any(axis=1).all():
+            return colours
+        joined = np.zeros((n_colours, n_colours), dtype=np.bool_)
+        grounded = np.zeros((n_colours, 1), dtype=np.bool_)
+        first, second = np.nonzero(graph.is_edge)
+        for own in colours:
+            joined[own[first], own[second]] = True
+            grounded[own[graph.is_edge_to_labelled.any(axis=1)]] = True
+        np.fill_diagonal(joined, False)
+        return np.asarray(gates(joined, grounded)[colours])
 
 
 def _edge_codes(graph: Graph, weights: Sequence[Fraction] | None) -> NDArray[np.int64]:
-    """Codes (n, n + n_labelled) of edges, equal exactly if the edges have equal lengths."""
+    """Codes (n, n + n_labelled) of edges, equal exactly if their lengths are; 0: no edge."""
     lengths = np.concatenate([graph.between, graph.to_labelled], axis=2)
     present = np.concatenate([graph.is_edge, graph.is_edge_to_labelled], axis=1)
     flat = lengths.reshape(len(lengths), -1).T

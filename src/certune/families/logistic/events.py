@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from certune.families.logistic.smooth import Node
 from certune.families.logistic.support import Face
@@ -51,10 +50,11 @@ def is_dependent(face: Face, node: Node, column: int) -> bool:
     stays at lam as long as the face lasts, and it need not enter; the optimality conditions,
     which are checked at every solution, tell if it has to.
     """
-    if node.factor is None or node.anchor is None:
+    if node.factor is None:
         return False
     values, design = face.problem.transposed[column], face.smooth.design
-    _, weights = face.smooth.gradient(node.lam, node.anchor)
+    _, chances = face.smooth.gradient(node.lam, node.factor.anchor)
+    weights = chances * (1.0 - chances)
     normal = face.smooth.transposed @ (weights * values) / len(values)
     size = float(weights @ values**2) / len(values)
     # What the others leave of the column, squared: roughly, but fast.
@@ -91,12 +91,14 @@ def predicted_events(face: Face, node: Node) -> list[tuple[float, Event]]:
 
 
 def gradients(face: Face, node: Node) -> tuple[FloatArray, FloatArray]:
-    """Return the gradient of the loss for all features, and its derivative by lam."""
-    problem = face.problem
-    features = problem.transposed[: problem.n_features]
-    chances = expit(-(face.smooth.design @ node.point))
+    """Return the gradient of the loss relative to the penalties, and its derivative by lam.
+
+    For all features; those of active ones are lam in absolute value.
+    """
+    features, chances = face.problem.features, node.chances
     moving = chances * (1.0 - chances) * (face.smooth.design @ node.slope)
-    return -(features @ chances) / len(chances), features @ moving / len(chances)
+    sizes = len(chances) * face.problem.penalties
+    return features @ chances / -sizes, features @ moving / sizes
 
 
 def events_of(face: Face, node: Node, columns: list[int]) -> list[Event]:
@@ -130,14 +132,17 @@ def event_at_once(face: Face, node: Node, dependent: Sequence[int]) -> Event | N
 
 def after_event(face: Face, node: Node, event: Event) -> tuple[Face, Node]:
     """Let a coefficient enter or leave."""
-    n_active = face.active.size
+    n_active, factor = face.active.size, None
     if event.sign:
         active = np.append(face.active, event.column)
         signs = np.append(face.signs, -event.sign)
         point = np.insert(node.point, n_active, 0.0)
+        if node.factor is not None:
+            column = face.problem.transposed[event.column]
+            factor = face.smooth.with_column(node.factor, column, n_active)
     else:
         kept = face.active != event.column
         active, signs = face.active[kept], face.signs[kept]
         point = np.append(node.point[:n_active][kept], node.point[n_active:])
     changed = face.problem.face(active, signs)
-    return changed, Node(node.lam, point, math.inf, np.zeros(point.size), 0)
+    return changed, Node(node.lam, point, math.inf, np.zeros(point.size), node.chances, 0, factor)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import math
 import numbers
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -52,6 +53,7 @@ CURVE_SHARE = 0.05
 # Aims for margins and for single solutions.
 MARGIN_TARGET = 1e-11
 SOLUTION_TARGET = 1e-13
+LARGEST_LAM = 1e100
 
 
 class RegularizedLogistic(Family):
@@ -107,13 +109,15 @@ class RegularizedLogistic(Family):
     ) -> None:
         self.penalty = _choice("penalty", penalty, PENALTIES)
         self.metric = _choice("metric", metric, METRICS)
-        self.fit_intercept = bool(fit_intercept)
-        self.standardize = bool(standardize)
+        self.fit_intercept = _flag("fit_intercept", fit_intercept)
+        self.standardize = _flag("standardize", standardize)
         self.max_loss = _positive("max_loss", max_loss)
         self._tolerance = _positive("tolerance", tolerance)
         if not isinstance(lam, (tuple, list, np.ndarray)) or len(lam) != 2:
             raise ParameterError(f"lam must be a range (low, high), got {lam!r}")
         self._space = ParameterSpace((LogReal("lam", *lam),))
+        if self.lam[1] > LARGEST_LAM:
+            raise ParameterError(f"lam must be at most {LARGEST_LAM}, got the range {lam!r}")
 
     @property
     def space(self) -> ParameterSpace:
@@ -171,7 +175,7 @@ class RegularizedLogistic(Family):
     def data(self, instance: ClassificationInstance) -> TrainingData:
         """Return the prepared data of an instance."""
         self.check_instance(instance)
-        return TrainingData(instance, self.fit_intercept, self.standardize)
+        return TrainingData(instance, self.penalty, self.fit_intercept, self.standardize)
 
     def solve(self, instance: ClassificationInstance, params: Params) -> LogisticModel:
         """Fit the model at one value of lam.
@@ -189,9 +193,9 @@ class RegularizedLogistic(Family):
             Coefficients with a proved error, and what is special about the columns.
         """
         data, lam = self.data(instance), self._lam(params)
-        solution = solution_at(data, self.penalty, lam, SOLUTION_TARGET)
-        coef, intercept = data.original(solution.coefficients)
-        return LogisticModel(lam, coef, intercept, instance.classes, solution.radius, *data.columns)
+        solution = solution_at(data, lam, SOLUTION_TARGET)
+        function = data.centred(solution.coefficients)
+        return LogisticModel(lam, function, instance.classes, solution.radius, *data.columns)
 
     def run_exact(self, instance: ClassificationInstance, params: Params) -> Fraction:
         """Utility at one value of lam; for the log-loss a float within the tolerance.
@@ -203,10 +207,10 @@ class RegularizedLogistic(Family):
             the solution.
         """
         data, lam = self.data(instance), self._lam(params)
-        solution = solution_at(data, self.penalty, lam, SOLUTION_TARGET)
+        solution = solution_at(data, lam, SOLUTION_TARGET)
         if self.metric == "log-loss":
             return log_loss_at(solution, data.validation, self.max_loss)
-        hits = hits_at(solution, data.validation, instance.y_val)
+        hits = hits_at(solution, data)
         return Fraction(int(hits.sum()), len(hits))
 
     def path(self, instance: ClassificationInstance) -> CoefficientPath:
@@ -218,7 +222,7 @@ class RegularizedLogistic(Family):
         quantity, target = mean_loss(data.validation), CURVE_SHARE * self._tolerance
         if self.metric == "accuracy":
             quantity, target = margins(data.validation), MARGIN_TARGET
-        return coefficient_path(data, self.penalty, low, high, quantity, target)
+        return coefficient_path(data, low, high, quantity, target)
 
     def dual(self, instance: ClassificationInstance, along: Segment | None = None) -> DualFunction:
         """Utility as a function of lam.
@@ -249,10 +253,10 @@ class RegularizedLogistic(Family):
             return log_loss_dual(path, data.validation, self.max_loss, segment.name)
 
         def hits(lam: float) -> Any:
-            solution = solution_at(data, self.penalty, lam, SOLUTION_TARGET)
-            return hits_at(solution, data.validation, instance.y_val)
+            solution = solution_at(data, lam, SOLUTION_TARGET)
+            return hits_at(solution, data)
 
-        return accuracy_dual(path, data.validation, instance.y_val, hits, segment.name)
+        return accuracy_dual(path, data, hits, segment.name)
 
     def surrogate(self, instance: ClassificationInstance, epsilon: float) -> SurrogatePath:
         """Return the piecewise linear surrogate of the path (`thm:rosset1`).
@@ -265,7 +269,7 @@ class RegularizedLogistic(Family):
             Step of lam; its error is of the order of epsilon squared for epsilon up to about a
             third of the lower end of the range.
         """
-        return surrogate_path(self.data(instance), self.penalty, *self.lam, epsilon)
+        return surrogate_path(self.data(instance), *self.lam, epsilon)
 
     def surrogate_dual(
         self, instance: ClassificationInstance, epsilon: float
@@ -279,8 +283,13 @@ class RegularizedLogistic(Family):
         epsilon : float
             Step of lam.
         """
+        if self.metric != "log-loss":
+            raise ParameterError(
+                f"surrogates are for metric='log-loss', got metric={self.metric!r}"
+            )
         path = self.surrogate(instance, epsilon)
-        return surrogate_dual(path, self.data(instance).validation, self.max_loss, "lam")
+        rows = self.data(instance).plain_rows(instance.X_val, instance.y_val)
+        return surrogate_dual(path, rows, self.max_loss, "lam")
 
     def structure(self, n_training: int, n_validation: int, epsilon: float) -> HomogeneousStructure:
         """Structure of the log-loss of the surrogate path, proved for every instance of a size.
@@ -317,7 +326,10 @@ class RegularizedLogistic(Family):
             if set(params) != {"lam"}:
                 raise ParameterError(f"expected a value for exactly 'lam', got {dict(params)!r}")
             params = params["lam"]
-        return _positive("lam", params)
+        lam = _positive("lam", params)
+        if lam > LARGEST_LAM:
+            raise ParameterError(f"lam must be at most {LARGEST_LAM}, got {lam!r}")
+        return lam
 
 
 def inverse_strength(lam: float, n_samples: int, penalty: str) -> float:
@@ -332,17 +344,24 @@ def inverse_strength(lam: float, n_samples: int, penalty: str) -> float:
     penalty : {"l1", "l2"}
         The penalty.
     """
-    return 1.0 / ((2.0 if penalty == "l2" else 1.0) * n_samples * lam)
+    factor = 2.0 if _choice("penalty", penalty, PENALTIES) == "l2" else 1.0
+    return 1.0 / (factor * _positive("n_samples", n_samples) * _positive("lam", lam))
 
 
 def _choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ParameterError(f"{name} must be one of {allowed}, got {value!r}")
     return str(value)
 
 
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def _positive(name: str, value: Any) -> float:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not 0.0 < float(value) < math.inf:
+    if not is_number or not 0.0 < value <= sys.float_info.max:
         raise ParameterError(f"{name} must be a positive finite number, got {value!r}")
     return float(value)

@@ -119,6 +119,11 @@ class ClassificationInstance:
 
 
 def _features(values: ArrayLike, what: str) -> FloatArray:
+    if np.ma.is_masked(values) or np.iscomplexobj(values):
+        raise InputError(
+            f"{what} must be real numbers without a mask; impute or drop what is missing, and give "
+            "real and imaginary parts as columns"
+        )
     try:
         # Adding zero copies, and turns -0.0 into 0.0.
         array = np.ascontiguousarray(np.asarray(values, dtype=np.float64) + 0.0)
@@ -143,7 +148,8 @@ def _labels(values: ArrayLike, what: str, size: int) -> NDArray[Any]:
     array = np.asarray(values)
     if array.shape != (size,):
         raise InputError(f"{what} must have one label for each of {size} rows, got {array.shape}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    missing = array.dtype.kind == "f" and not np.isfinite(array).all()
+    if missing or (array.dtype.kind in "mM" and np.isnat(array).any()):
         raise InputError(f"{what} has labels that are not finite; drop these rows")
     return array
 

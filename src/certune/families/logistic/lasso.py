@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from certune.errors import UndecidedError
 from certune.families.logistic.events import (
@@ -29,7 +28,7 @@ from certune.families.logistic.events import (
     predicted_events,
 )
 from certune.families.logistic.panels import Panel, PathPiece, Quantity
-from certune.families.logistic.smooth import Node
+from certune.families.logistic.smooth import Factor, Node
 from certune.families.logistic.support import Face, LassoProblem, lasso_at
 
 FloatArray = npt.NDArray[np.float64]
@@ -38,7 +37,7 @@ DEGREES = (4, 8, 16, 32)
 CHECKS = (0.3,)
 NODE_SHARE = 0.05
 # Without an event the path is followed by this factor of lam at a time.
-LONGEST_STEP = 0.3
+LONGEST_STEP = 0.01
 MOST_EVENTS = 100_000
 NEWTON_STEPS = 60
 # An event is located when a step moves no margin by more than this.
@@ -113,7 +112,7 @@ def lasso_solution(problem: LassoProblem, lam: float, target: float) -> tuple[Fa
         face = None
     if face is not None and is_unique(face, node):
         return face, node
-    nothing = Quantity(lambda coefficients: np.zeros(1), 1.0)
+    nothing = Quantity(lambda coefficients: np.zeros((*coefficients.shape[:-1], 1)), 1.0)
     follower = _Follower(problem, lam, nothing, target / NODE_SHARE)
     return follower.follow(2.0 * max(problem.largest_lam(), lam))
 
@@ -169,12 +168,14 @@ class _Follower:
 
     def _covered(self, face: Face, end: Node, node: Node) -> list[LassoPiece]:
         """Return the path between two solutions on a face, downwards."""
+        near = [solution.factor for solution in (node, end) if solution.factor is not None]
 
-        def solve(lam: float, start: FloatArray) -> Node:
-            solution = face.solve(lam, start, self.radius, (node, end))
-            if (face.violations(solution) > 0.0).any():
-                raise _MissedEventError(lam)
-            return solution
+        def solve(lams: FloatArray, starts: FloatArray) -> list[Node]:
+            solutions = face.smooth.solve_near(lams, starts, self.radius, near)
+            missed = (face.violations(solutions) > 0.0).any(axis=1)
+            if missed.any():
+                raise _MissedEventError(float(lams[missed].max()))
+            return solutions
 
         panel = Panel(end.lam, node.lam, solve, face.expanded, self.quantity, CHECKS)
         panel.put(end)
@@ -198,12 +199,12 @@ class _Follower:
         start = node.point + node.slope * (lam - node.lam)
         found = None
         if event is not None:
-            found = self._located(face, event, lam, start, (lowest, node.lam))
+            found = self._located(face, event, lam, start, (lowest, node.lam), node.factor)
         if found is None:
             start = node.point + node.slope * (lowest - node.lam)
-            event, found = None, face.solve(lowest, start, self.radius)
+            event, found = None, self._solved(face, lowest, start, node.factor)
         for _ in range(self.problem.n_features):
-            beyond = face.violations(found)
+            [beyond] = face.violations([found])
             if event is not None:
                 beyond[event.column] = -np.inf
             columns = np.flatnonzero(beyond > 0.0).tolist()
@@ -213,13 +214,19 @@ class _Follower:
             located = []
             for candidate in events_of(face, found, columns):
                 span = (found.lam, node.lam)
-                end = self._located(face, candidate, found.lam, found.point, span)
+                end = self._located(face, candidate, found.lam, found.point, span, found.factor)
                 if end is not None:
                     located.append((end, candidate))
             if not located:
                 raise _MissedEventError(found.lam)
             found, event = max(located, key=lambda pair: pair[0].lam)
         raise _stuck(node.lam)
+
+    def _solved(self, face: Face, lam: float, start: FloatArray, factor: Factor | None) -> Node:
+        if factor is None:
+            return face.solve(lam, start, self.radius)
+        [node] = face.smooth.solve_near(np.array([lam]), start[None], self.radius, [factor])
+        return node
 
     def _first_of_ties(self, face: Face, node: Node, event: Event | None) -> Event | None:
         """Return the first column to enter, where several reach their bound together.
@@ -238,19 +245,27 @@ class _Follower:
         return None
 
     def _located(
-        self, face: Face, event: Event, lam: float, point: FloatArray, span: tuple[float, float]
+        self,
+        face: Face,
+        event: Event,
+        lam: float,
+        point: FloatArray,
+        span: tuple[float, float],
+        factor: Factor | None,
     ) -> Node | None:
         """Find solution and lam of an event by Newton's method, from a guess of both.
 
+        It starts with a factor from close by, which is kept as long as steps shrink fast.
+
         The equations are gradient + lam signs = 0 on the face, and h = 0 for the event, with
-        h = coefficient, or h = its gradient - sign lam.
+        h = coefficient, or h = its gradient relative to its penalty - sign lam.
         """
-        smooth, factor, before = face.smooth, None, math.inf
+        smooth, normal, before = face.smooth, None, math.inf
         for _ in range(NEWTON_STEPS):
-            gradient, weights = smooth.gradient(lam, point)
-            if factor is None:
-                # Kept as long as steps shrink fast; then one factor is enough.
-                anchor, factor, moved = point, smooth.factorise(lam, weights), 0.0
+            gradient, chances = smooth.gradient(lam, point)
+            if factor is None or normal is None:
+                weights = chances * (1.0 - chances)
+                factor = factor or smooth.factorise(lam, point, weights)
                 if factor is None:
                     return None
                 normal = self._normal(face, event, weights)
@@ -259,12 +274,12 @@ class _Follower:
             if bottom == 0.0:
                 return None
             solved = factor.solve(gradient)
-            value = self._value(face, event, lam, point)
+            value = self._value(face, event, lam, point, chances)
             change = -(value - float(normal @ solved)) / bottom
             step = -solved - slope * change
             reach = float(np.abs(smooth.design @ step).max(initial=0.0))
             share = min(1.0, 1.0 / max(reach, 1e-300))
-            lam, point, moved = lam + share * change, point + share * step, moved + share * reach
+            lam, point = lam + share * change, point + share * step
             if not 0.5 * span[0] < lam < 2.0 * span[1]:
                 return None
             if reach < EVENT_ACCURACY:
@@ -276,25 +291,26 @@ class _Follower:
             return None
         if not span[0] <= lam <= span[1] * (1.0 - 0.5 * TOGETHER):
             return None
-        return face.solve(
-            lam, point, self.radius, (Node(lam, point, 0.0, slope, 0, factor, anchor),)
-        )
+        return self._solved(face, lam, point, factor)
 
     def _normal(self, face: Face, event: Event, weights: FloatArray) -> FloatArray:
         """Return the derivative of the event's equation by the point."""
         if not event.sign:
             return np.asarray(face.columns == event.column, dtype=np.float64)
         column = self.problem.transposed[event.column]
-        normal: FloatArray = face.smooth.transposed @ (weights * column) / len(column)
+        size = len(column) * float(self.problem.penalties[event.column])
+        normal: FloatArray = face.smooth.transposed @ (weights * column) / size
         return normal
 
-    def _value(self, face: Face, event: Event, lam: float, point: FloatArray) -> float:
+    def _value(
+        self, face: Face, event: Event, lam: float, point: FloatArray, chances: FloatArray
+    ) -> float:
         """Return the left side of the event's equation."""
         if not event.sign:
             return float(point[face.columns == event.column][0])
         column = self.problem.transposed[event.column]
-        chances = expit(-(face.smooth.design @ point))
-        return -float(column @ chances) / len(column) - event.sign * lam
+        size = len(column) * float(self.problem.penalties[event.column])
+        return -float(column @ chances) / size - event.sign * lam
 
     def _consistent(self, face: Face, node: Node) -> tuple[Face, Node]:
         """Return the face on which the path goes on below a solution.
@@ -305,7 +321,7 @@ class _Follower:
         """
         self.dependent = []
         for _ in range(2 * self.problem.n_features + 2):
-            node = face.solve(node.lam, node.point, self.radius)
+            node = self._solved(face, node.lam, node.point, node.factor)
             event = event_at_once(face, node, self.dependent)
             if event is None:
                 return face, node

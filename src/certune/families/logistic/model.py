@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from certune.errors import InputError
+from certune.families.logistic.training import CentredCoefficients
+
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -20,15 +23,13 @@ class LogisticModel:
     ----------
     lam : float
         Weight of the penalty.
-    coef : ndarray of shape (p,)
-        Coefficients for the columns as they were given.
-    intercept : float
-        The constant, 0 without an intercept or standardisation.
+    function : CentredCoefficients
+        The log-odds of the second class as a linear function of the columns as they were given.
     classes : tuple
         The two labels; the second has the probability ``predict_proba``.
     radius : float
-        Proved bound of the Euclidean distance of the coefficients, of standardised columns if
-        these were asked for, to the exact ones. With the l1 penalty it holds for the active
+        Proved bound of the Euclidean distance of the coefficients to the exact ones, for columns
+        that are scaled to about unit size. With the l1 penalty it holds for the active
         coefficients; the optimality conditions of the others have been checked.
     constant_columns : tuple of int
         Columns with one value throughout the training data.
@@ -39,17 +40,30 @@ class LogisticModel:
     """
 
     lam: float
-    coef: FloatArray = field(repr=False)
-    intercept: float
+    function: CentredCoefficients = field(repr=False)
     classes: tuple[Any, Any]
     radius: float
     constant_columns: tuple[int, ...]
     duplicate_columns: dict[int, int]
 
+    @property
+    def coef(self) -> FloatArray:
+        """Coefficients for the columns as they were given."""
+        return self.function.slopes
+
+    @property
+    def intercept(self) -> float:
+        """The constant, 0 without an intercept or standardisation."""
+        return self.function.intercept
+
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:
         """Return the log-odds of the second class for rows of features."""
-        scores: FloatArray = np.asarray(X, dtype=np.float64) @ self.coef + self.intercept
-        return scores
+        rows, n_features = np.asarray(X, dtype=np.float64), self.coef.size
+        if rows.ndim != 2 or rows.shape[1] != n_features:
+            raise InputError(
+                f"X must be a table of {n_features} columns, got the shape {rows.shape}"
+            )
+        return self.function(rows)
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the probability of the second class for rows of features."""

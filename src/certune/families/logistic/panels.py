@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ SAFETY = 2.0
 # From this degree on a panel is given up when twice the degree will not suffice.
 HOPELESS_FROM = 24
 
-Solver = Callable[[float, FloatArray], Node]
+Solver = Callable[[FloatArray, FloatArray], list[Node]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Quantity:
     Attributes
     ----------
     of : callable
-        Gets coefficients (intercept last) and returns the vector.
+        Gets coefficients (intercept last) and returns the vector; rows of them give rows.
     steepness : float
         The vector changes by at most this times the change of the coefficients, both in the
         norms that are used here: the largest entry and the Euclidean norm.
@@ -96,9 +96,9 @@ class Panel:
     low, high : float
         The interval of lam.
     solve : callable
-        Returns the solution at lam from a starting point.
+        Returns solutions at several lam from starting points, as rows.
     expand : callable
-        Turns a point into coefficients.
+        Turns points, as rows, into coefficients.
     quantity : Quantity
         What is followed.
     checks : sequence of float
@@ -153,9 +153,10 @@ class Panel:
         for degree in degrees:
             self._add_nodes(degree, start, interpolant)
             nodes = [self._nodes[s] for s in _coordinates(degree)]
-            interpolant = chebyshev_coefficients(np.array([node.point for node in nodes]))
-            values = np.array([self._quantity.of(self._expand(node.point)) for node in nodes])
-            quantity = chebyshev_coefficients(values)
+            points = np.array([node.point for node in nodes])
+            values = self._quantity.of(self._expand(points))
+            coefficients = chebyshev_coefficients(np.hstack((points, values)))
+            interpolant, quantity = np.split(coefficients, [points.shape[1]], axis=1)
             estimate = _estimate(quantity)
             if estimate <= target:
                 measured = self._measured(degree, interpolant, quantity)
@@ -176,18 +177,25 @@ class Panel:
         )
 
     def _add_nodes(self, degree: int, start: FloatArray, interpolant: FloatArray | None) -> None:
-        for s in _coordinates(degree):
-            if s not in self._nodes:
-                lam = self.place(s)
-                if interpolant is not None:
-                    guess = value_at(interpolant, s)
-                else:
-                    guess = self._predicted(lam) if self._nodes else start
-                self._nodes[s] = self._solved(lam, guess)
+        new = [s for s in _coordinates(degree) if s not in self._nodes]
+        if interpolant is not None:
+            self._solve_at(new, values_at(interpolant, tuple(new)))
+        elif len(self._nodes) == 2:
+            self._solve_at(new, np.array([self._predicted(self.place(s)) for s in new]))
+        else:
+            for s in new:
+                guess = self._predicted(self.place(s)) if self._nodes else start
+                self._solve_at([s], guess[None])
+
+    def _solve_at(self, places: list[float], starts: FloatArray) -> None:
+        self._nodes.update(zip(places, self._solved(places, starts), strict=True))
 
     def _predicted(self, lam: float) -> FloatArray:
         """Extrapolate along the tangent of the next solution above, or of those on both sides."""
-        above = min((n for n in self._nodes.values() if n.lam > lam), key=lambda n: n.lam)
+        above = min((n for n in self._nodes.values() if n.lam >= lam), key=lambda n: n.lam)
+        if above.lam == lam:
+            # The interval has just a few floats.
+            return above.point
         below = max(
             (n for n in self._nodes.values() if n.lam < lam), key=lambda n: n.lam, default=None
         )
@@ -204,27 +212,33 @@ class Panel:
         point: FloatArray = above.point + share * (tangent + share * (bend + share * twist))
         return point
 
-    def _solved(self, lam: float, start: FloatArray) -> Node:
-        node = self._solve(lam, start)
-        self.n_steps += node.n_steps
-        return node
+    def _solved(self, places: Sequence[float], starts: FloatArray) -> list[Node]:
+        nodes = self._solve(np.array([self.place(s) for s in places]), starts)
+        self.n_steps += sum(node.n_steps for node in nodes)
+        return nodes
 
     def _measured(self, degree: int, points: FloatArray, quantity: FloatArray) -> float:
         """Return the largest difference to solutions at fresh points."""
-        worst = 0.0
-        for share in self._checks:
-            angle = math.pi * (math.floor(share * degree) + 0.5) / degree
-            s = math.cos(angle)
-            node = self._solved(self.place(s), value_at(points, s))
-            value = self._quantity.of(self._expand(node.point))
-            difference = np.abs(value - value_at(quantity, s)).max(initial=0.0)
-            worst = max(worst, float(difference) - self._quantity.steepness * node.radius)
-        return worst
+        places = tuple(
+            math.cos(math.pi * (math.floor(share * degree) + 0.5) / degree)
+            for share in self._checks
+        )
+        nodes = self._solved(places, values_at(points, places))
+        values = self._quantity.of(self._expand(np.array([node.point for node in nodes])))
+        differences = np.abs(values - values_at(quantity, places)).max(axis=1, initial=0.0)
+        known = self._quantity.steepness * np.array([node.radius for node in nodes])
+        return float((differences - known).max(initial=0.0))
 
 
-def value_at(coefficients: FloatArray, s: float) -> FloatArray:
-    """Return the value at s of polynomials with the given Chebyshev coefficients, by column."""
-    return np.asarray(chebyshev.chebval(s, coefficients))
+def values_at(coefficients: FloatArray, places: tuple[float, ...]) -> FloatArray:
+    """Return values of polynomials with the given Chebyshev coefficients, a row for each place."""
+    values: FloatArray = _basis(places, len(coefficients) - 1) @ coefficients
+    return values
+
+
+@lru_cache(maxsize=128)
+def _basis(places: tuple[float, ...], degree: int) -> FloatArray:
+    return np.asarray(chebyshev.chebvander(places, degree))
 
 
 @cache

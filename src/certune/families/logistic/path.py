@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from certune.errors import ParameterError
 from certune.families.logistic.lasso import lasso_path, lasso_solution
-from certune.families.logistic.panels import PathPiece, Quantity, value_at
+from certune.families.logistic.panels import PathPiece, Quantity, values_at
 from certune.families.logistic.ridge import ridge_path, ridge_problem
 from certune.families.logistic.smooth import Node
 from certune.families.logistic.support import LassoProblem
@@ -22,6 +23,7 @@ from certune.families.logistic.threads import one_thread
 from certune.families.logistic.training import TrainingData
 
 FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,15 @@ class Solution:
     ----------
     coefficients : ndarray
         For the columns of the design, the intercept last if there is one.
+    columns : ndarray of int
+        Columns whose coefficients are not exactly zero.
     radius : float
         Proved bound of their Euclidean distance to the exact solution (for the l1 penalty: on
         the face of the active coefficients).
     """
 
     coefficients: FloatArray
+    columns: IndexArray
     radius: float
 
 
@@ -51,10 +56,13 @@ class CoefficientPath:
         Polynomials in the coordinates of the problem of each piece.
     expanders : list of callable
         For each piece, turns these coordinates into coefficients.
+    columns : list of ndarray of int
+        For each piece, the columns whose coefficients are not exactly zero.
     """
 
     pieces: list[PathPiece]
     expanders: list[Callable[[FloatArray], FloatArray]]
+    columns: list[IndexArray]
 
     @cached_property
     def starts(self) -> FloatArray:
@@ -73,14 +81,19 @@ class CoefficientPath:
 
     def at(self, lam: float) -> FloatArray:
         """Return the coefficients at a point of the range, up to the stated errors."""
+        if not self.starts[0] <= lam <= self.stops[-1]:
+            raise ParameterError(
+                f"lam must lie in the range [{self.starts[0]}, {self.stops[-1]}] of the path, got "
+                f"{lam!r}."
+            )
         index = max(int(np.searchsorted(self.starts, lam, side="right")) - 1, 0)
         piece = self.pieces[index]
-        return self.expanders[index](value_at(piece.points, piece.local(lam)))
+        return self.expanders[index](values_at(piece.points, (piece.local(lam),))[0])
 
 
 @one_thread
 def coefficient_path(
-    data: TrainingData, penalty: str, low: float, high: float, quantity: Quantity, target: float
+    data: TrainingData, low: float, high: float, quantity: Quantity, target: float
 ) -> CoefficientPath:
     """Follow the coefficients over a range of lam.
 
@@ -88,8 +101,6 @@ def coefficient_path(
     ----------
     data : TrainingData
         The data.
-    penalty : {"l1", "l2"}
-        The penalty.
     low, high : float
         The range.
     quantity : Quantity
@@ -97,57 +108,36 @@ def coefficient_path(
     target : float
         Aim for its error.
     """
-    if penalty == "l2":
-        problem = ridge_problem(data.design, data.instance.n_features)
+    if data.penalty == "l2":
+        problem = ridge_problem(data.design, data.penalties)
         pieces = ridge_path(problem, low, high, quantity, target)
-        return CoefficientPath(pieces, [problem.expanded] * len(pieces))
-    everything = _Placed(data.kept, data.design.shape[1])
-    inner = Quantity(lambda kept: quantity.of(everything(kept)), quantity.steepness)
-    found = lasso_path(lasso_problem(data), low, high, inner, target)
+        everything = np.arange(data.design.shape[1])
+        return CoefficientPath(pieces, [problem.expanded] * len(pieces), [everything] * len(pieces))
+    found = lasso_path(LassoProblem(data.design, data.penalties), low, high, quantity, target)
     return CoefficientPath(
         [part.piece for part in found],
-        [_Placed(data.kept[part.face.columns], data.design.shape[1]) for part in found],
+        [part.face.expanded for part in found],
+        [part.face.columns for part in found],
     )
 
 
-@dataclass(frozen=True)
-class _Placed:
-    """Turns the coefficients of some columns into those of all; the others are zero."""
-
-    columns: npt.NDArray[np.intp]
-    size: int
-
-    def __call__(self, coefficients: FloatArray) -> FloatArray:
-        everything = np.zeros(self.size)
-        everything[self.columns] = coefficients
-        return everything
-
-
-def lasso_problem(data: TrainingData) -> LassoProblem:
-    """Return the l1 problem without duplicate columns."""
-    n_features = int(np.count_nonzero(data.kept < data.instance.n_features))
-    return LassoProblem(np.ascontiguousarray(data.design[:, data.kept]), n_features)
-
-
 @one_thread
-def solution_at(data: TrainingData, penalty: str, lam: float, target: float) -> Solution:
+def solution_at(data: TrainingData, lam: float, target: float) -> Solution:
     """Solve at one value of lam, without the path: the plain algorithm.
 
     Parameters
     ----------
     data : TrainingData
         The data.
-    penalty : {"l1", "l2"}
-        The penalty.
     lam : float
         The parameter, positive.
     target : float
         Aim for the error of the coefficients.
     """
-    if penalty == "l2":
-        problem = ridge_problem(data.design, data.instance.n_features)
+    if data.penalty == "l2":
+        problem = ridge_problem(data.design, data.penalties)
         node: Node = problem.solve(lam, np.zeros(problem.design.shape[1]), target)
-        return Solution(problem.expanded(node.point), node.radius)
-    face, node = lasso_solution(lasso_problem(data), lam, target)
-    placed = _Placed(data.kept[face.columns], data.design.shape[1])
-    return Solution(placed(node.point), node.radius)
+        everything = np.arange(data.design.shape[1])
+        return Solution(problem.expanded(node.point), everything, node.radius)
+    face, node = lasso_solution(LassoProblem(data.design, data.penalties), lam, target)
+    return Solution(face.expanded(node.point), face.columns, node.radius)

@@ -26,32 +26,28 @@ NARROWEST = 1e-3
 NODE_SHARE = 0.01
 
 
-def ridge_problem(design: FloatArray, n_features: int) -> SmoothProblem:
+def ridge_problem(design: FloatArray, penalties: FloatArray) -> SmoothProblem:
     """Return the smooth problem of the l2 penalty.
 
-    With more columns than rows it is posed in the row space.
+    With more features than rows it is posed in the row space.
 
     Parameters
     ----------
     design : ndarray
         Rows y_i x_i, or y_i (x_i, 1) with an intercept.
-    n_features : int
-        Number of columns without the intercept.
+    penalties : ndarray
+        Factors of the coefficients in the penalty, for the columns without the intercept; all
+        equal if there are more of them than rows.
     """
-    n_rows, n_columns = design.shape
+    (n_rows, n_columns), n_features = design.shape, penalties.size
+    free = np.zeros(n_columns - n_features)
     if n_features <= n_rows:
-        return SmoothProblem(design, np.zeros(n_columns), _twice(n_columns, n_features))
+        return SmoothProblem(design, np.zeros(n_columns), np.append(2.0 * penalties**2, free))
     basis, _ = np.linalg.qr(design[:, :n_features].T)
     rotated = np.column_stack((design[:, :n_features] @ basis, design[:, n_features:]))
-    width = rotated.shape[1]
-    quadratic = _twice(width, basis.shape[1])
-    return RotatedProblem(np.ascontiguousarray(rotated), np.zeros(width), quadratic, design, basis)
-
-
-def _twice(size: int, n_penalised: int) -> FloatArray:
-    quadratic = np.full(size, 2.0)
-    quadratic[n_penalised:] = 0.0
-    return quadratic
+    quadratic = np.append(np.full(basis.shape[1], 2.0 * penalties[0] ** 2), free)
+    linear = np.zeros(quadratic.size)
+    return RotatedProblem(np.ascontiguousarray(rotated), linear, quadratic, design, basis)
 
 
 def ridge_path(
@@ -82,8 +78,9 @@ def ridge_path(
     """
     radius = NODE_SHARE * target / quantity.steepness
 
-    def solve(lam: float, start: FloatArray) -> Node:
-        return problem.solve(lam, start, radius)
+    def solve(lams: FloatArray, starts: FloatArray) -> list[Node]:
+        pairs = zip(lams.tolist(), starts, strict=True)
+        return [problem.solve(lam, start, radius) for lam, start in pairs]
 
     def follow(low: float, high: float, known: list[Node]) -> list[PathPiece]:
         panel = Panel(low, high, solve, problem.expanded, quantity, CHECKS)

@@ -15,6 +15,7 @@ model itself has at its penalised minimum; the step on them is the printed one.
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ from scipy.special import expit
 from certune.dual import PiecewisePolynomial
 from certune.errors import ParameterError
 from certune.families.logistic.panels import chebyshev_coefficients
-from certune.families.logistic.path import lasso_problem, solution_at
+from certune.families.logistic.path import solution_at
 from certune.families.logistic.threads import one_thread
 from certune.families.logistic.training import TrainingData
 from certune.kernels.coordinate_descent import penalised_minimum
@@ -41,7 +42,7 @@ SWEEP_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class SurrogatePath:
-    """Coefficients that are linear in lam between knots.
+    """Coefficients that are linear in lam between knots, the intercept last if there is one.
 
     Attributes
     ----------
@@ -63,6 +64,11 @@ class SurrogatePath:
 
     def at(self, lam: float) -> FloatArray:
         """Return the coefficients at lam, those of the interval below at a knot."""
+        if not self.knots[0] <= lam <= self.knots[-1]:
+            raise ParameterError(
+                f"lam must lie in the range [{self.knots[0]}, {self.knots[-1]}] of the surrogate, "
+                f"got {lam!r}."
+            )
         index = int(np.searchsorted(self.knots, lam, side="left")) - 1
         index = min(max(index, 0), self.n_intervals - 1)
         found: FloatArray = self.starts[index] + (lam - self.knots[index]) * self.slopes[index]
@@ -70,32 +76,29 @@ class SurrogatePath:
 
 
 @one_thread
-def surrogate_path(
-    data: TrainingData, penalty: str, low: float, high: float, epsilon: float
-) -> SurrogatePath:
+def surrogate_path(data: TrainingData, low: float, high: float, epsilon: float) -> SurrogatePath:
     """Follow the incremental quadratic algorithm of `thm:rosset1`.
 
     Parameters
     ----------
     data : TrainingData
         The data.
-    penalty : {"l1", "l2"}
-        The penalty.
     low, high : float
         The range of lam.
     epsilon : float
         Step of lam. The error is of the order of epsilon squared only for epsilon up to about a
         third of `low`, see ``docs/theory/logistic-path.md``.
     """
-    if not 0.0 < epsilon < math.inf or (high - low) / epsilon > MOST_STEPS:
+    is_number = isinstance(epsilon, numbers.Real) and 0.0 < epsilon < math.inf
+    if not is_number or (high - low) / epsilon > MOST_STEPS:
         raise ParameterError(
             f"epsilon must be positive and give at most {MOST_STEPS} steps over [{low}, {high}], "
             f"got {epsilon!r}"
         )
     count = max(1, math.ceil((high - low) / epsilon - 1e-9))
     knots = np.append(low + epsilon * np.arange(count), high)
-    start = solution_at(data, penalty, low, START_TARGET).coefficients
-    follow = _ridge_steps if penalty == "l2" else _lasso_steps
+    start = data.plain(solution_at(data, low, START_TARGET).coefficients)
+    follow = _ridge_steps if data.penalty == "l2" else _lasso_steps
     starts, slopes = zip(*follow(data, knots, start), strict=True)
     return SurrogatePath(knots, np.array(starts), np.array(slopes))
 
@@ -103,7 +106,8 @@ def surrogate_path(
 def _ridge_steps(
     data: TrainingData, knots: FloatArray, point: FloatArray
 ) -> list[tuple[FloatArray, FloatArray]]:
-    design, n_features = data.design, data.instance.n_features
+    design = data.plain_rows(data.instance.X, data.instance.y)
+    n_features = data.instance.n_features
     penalised = np.arange(design.shape[1]) < n_features
     steps: list[tuple[FloatArray, FloatArray]] = []
     for lam, following in zip(knots[:-1].tolist(), knots[1:].tolist(), strict=True):
@@ -120,17 +124,17 @@ def _ridge_steps(
 def _lasso_steps(
     data: TrainingData, knots: FloatArray, point: FloatArray
 ) -> list[tuple[FloatArray, FloatArray]]:
-    problem, kept = lasso_problem(data), data.kept
-    p, size = problem.n_features, point.size
+    p, size = data.kept.size, point.size
+    kept = np.append(data.kept, np.arange(data.instance.n_features, size))
+    design = np.ascontiguousarray(data.plain_rows(data.instance.X, data.instance.y)[:, kept])
     point = point[kept]
     steps = []
     for lam, following in zip(knots[:-1].tolist(), knots[1:].tolist(), strict=True):
-        gradient, hessian = _derivatives(problem.design, point)
+        gradient, hessian = _derivatives(design, point)
         # gradient - H point: the model's gradient at zero, whatever has been active before.
         base = gradient - hessian @ point
-        minimum = penalised_minimum(
-            hessian, -base, point, p, following, MOST_SWEEPS, SWEEP_TOLERANCE * following
-        )
+        weights = np.full(p, following)
+        minimum = penalised_minimum(hessian, -base, point, weights, MOST_SWEEPS, SWEEP_TOLERANCE)
         signs = np.sign(minimum)
         signs[p:] = 0.0
         active = np.append(np.flatnonzero(signs), np.arange(p, point.size))
@@ -221,11 +225,14 @@ def surrogate_excess_bound(
     >>> round(surrogate_excess_bound(1000, 500, 1e-3, 1.0, 0.05), 3)
     0.429
     """
-    if n_instances < 1 or n_intervals < 1 or not 0 < delta < 1:
-        raise ParameterError(
-            "n_instances and n_intervals must be positive and delta in (0, 1), got "
-            f"{n_instances!r}, {n_intervals!r} and {delta!r}"
-        )
+    for name, count in (("n_instances", n_instances), ("n_intervals", n_intervals)):
+        if not isinstance(count, numbers.Integral) or count < 1:
+            raise ParameterError(f"{name} must be a positive integer, got {count!r}")
+    for name, size in (("surrogate_error", surrogate_error), ("largest", largest)):
+        if not isinstance(size, numbers.Real) or not 0.0 <= size < math.inf:
+            raise ParameterError(f"{name} must be a finite number >= 0, got {size!r}")
+    if not isinstance(delta, numbers.Real) or not 0.0 < delta < 1.0:
+        raise ParameterError(f"delta must be a number in (0, 1), got {delta!r}")
     cells = 2 * (n_intervals - 1 + 2 * n_intervals * n_instances) + 1
     complexity = math.sqrt(2.0 * math.log(cells) / n_instances)
     confidence = math.sqrt(2.0 * math.log(2.0 / delta) / n_instances)

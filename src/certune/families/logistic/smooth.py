@@ -30,7 +30,14 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, dtrtrs
 from scipy.special import expit
 
 from certune.errors import UndecidedError
-from certune.kernels.newton import accurate_residual, chord
+from certune.kernels.newton import (
+    FACTOR_SLACK,
+    MOST_REFINEMENTS,
+    accurate_residual,
+    distance_bound,
+    refined,
+    solved_near,
+)
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -38,12 +45,8 @@ UNIT = 2.0**-53
 MOST_STEPS = 200
 # Once a step moves no margin by more than this, the factor of the Hessian is kept.
 CLOSE = 0.1
-MOST_REFINEMENTS = 12
-# The factor of another solution is tried if no margin differs by more than this; steps are taken
-# in plain precision up to the second number, and the third is how far the target may be missed.
-REUSED, REFINED, MOST_EXCESS = 0.3, 1e-8, 10.0
-# Rounding errors of the factorisation may change its norms by this factor.
-FACTOR_SLACK = 1.01
+# With a factor from close by the target may be missed by this factor.
+MOST_EXCESS = 10.0
 
 
 @dataclass(frozen=True)
@@ -60,35 +63,59 @@ class Node:
         Proved bound of the Euclidean distance to the exact solution.
     slope : ndarray
         Derivative of the solution with respect to lam, approximately.
+    chances : ndarray
+        Of every row, the probability of the other class.
     n_steps : int
         Hessians that were factorised.
     factor : Factor or None
-        The last one.
-    anchor : ndarray or None
-        Where it belongs to, close to `point`.
+        The last one, of a Hessian close to `point`.
     """
 
     lam: float
     point: FloatArray
     radius: float
     slope: FloatArray
+    chances: FloatArray
     n_steps: int
     factor: Factor | None = None
-    anchor: FloatArray | None = None
 
 
 @dataclass(frozen=True)
 class Factor:
-    """Cholesky factor L of a Hessian, H = L L^T, and the trace of H."""
+    """Cholesky factor L of the Hessian at a point, H = L L^T.
 
+    Attributes
+    ----------
+    anchor : ndarray
+        The point.
+    lower : ndarray
+        L.
+    diagonal : ndarray
+        Diagonal of H.
+    n_rows : int
+        Number of rows that the Hessian is a sum over.
+    """
+
+    anchor: FloatArray
     lower: FloatArray
-    trace: float
+    diagonal: FloatArray
+    n_rows: int
 
-    @property
+    @cached_property
     def is_accurate(self) -> bool:
-        """Whether the backward error is small against the smallest eigenvalue of H."""
-        rounding = 8 * (len(self.lower) + 4) * UNIT * self.trace * self.inverse_norm**2
+        """Whether the backward error is small against H itself.
+
+        Summation and factorisation change the entry (i, j) of H by at most a multiple of
+        sqrt(H_ii H_jj), whatever the scales of the columns.
+        """
+        spread = np.abs(self._inverse) @ np.sqrt(self.diagonal)
+        rounding = (self.n_rows + 8 * (len(self.lower) + 4)) * UNIT * float(spread @ spread)
         return rounding < FACTOR_SLACK - 1.0
+
+    @cached_property
+    def _inverse(self) -> FloatArray:
+        inverse, _ = dtrtri(self.lower, lower=1)
+        return np.asarray(inverse)
 
     def solve(self, vector: FloatArray) -> FloatArray:
         """Return H^-1 times a vector."""
@@ -103,32 +130,7 @@ class Factor:
     @cached_property
     def inverse_norm(self) -> float:
         """Bound of the spectral norm of L^-1: its Frobenius norm."""
-        inverse, _ = dtrtri(self.lower, lower=1)
-        return float(np.linalg.norm(np.tril(inverse))) * FACTOR_SLACK
-
-
-@dataclass(frozen=True)
-class Residual:
-    """Gradient at a point, with bounds of its rounding errors.
-
-    Attributes
-    ----------
-    inside : ndarray
-        The gradient, in the coordinates of the problem.
-    rounding : float
-        Bound of the Euclidean norm of the error of the last operations.
-    spread : float
-        Bound of the error due to margins and chances, in the norm of H^-1: their errors e enter
-        as design.T @ e / m, whose norm is at most sqrt(mean(e^2 / w)) because H has the term
-        design.T W design / m.
-    outside : float
-        Norm of what the coordinates of the problem do not contain.
-    """
-
-    inside: FloatArray
-    rounding: float
-    spread: float
-    outside: float = 0.0
+        return float(np.linalg.norm(self._inverse)) * FACTOR_SLACK
 
 
 @dataclass(frozen=True)
@@ -161,19 +163,45 @@ class SmoothProblem:
         """Return the gradient of the penalty, without the factor lam."""
         return self.linear + self.quadratic * point
 
-    def factorise(self, lam: float, weights: FloatArray) -> Factor | None:
-        """Factorise the Hessian for the given weights of the rows; None if it is singular."""
+    def factorise(self, lam: float, point: FloatArray, weights: FloatArray) -> Factor | None:
+        """Factorise the Hessian at a point with these weights; None if it is singular."""
         scaled = self.design * np.sqrt(weights / len(self.design))[:, None]
         hessian = dsyrk(1.0, scaled.T, lower=1)
         diagonal = np.einsum("ii->i", hessian)
         diagonal += lam * self.quadratic
-        trace = float(diagonal.sum())
+        sizes = diagonal.copy()
         lower, failed = dpotrf(hessian, lower=1, clean=1, overwrite_a=1)
-        return None if failed or not math.isfinite(lower[-1, -1]) else Factor(lower, trace)
+        if failed or not math.isfinite(lower[-1, -1]):
+            return None
+        return Factor(point, lower, sizes, len(self.design))
 
-    def solve(
-        self, lam: float, start: FloatArray, target: float, near: Sequence[Node] = ()
-    ) -> Node:
+    def with_column(self, factor: Factor, column: FloatArray, place: int) -> Factor | None:
+        """Return the factor for one more column, whose coefficient is zero; None if singular.
+
+        It costs a product with the design instead of a factorisation.
+        """
+        chances = expit(-(self.design @ factor.anchor))
+        weighted = chances * (1.0 - chances) * column / len(chances)
+        products, own = self.transposed @ weighted, float(column @ weighted)
+        old, size = factor.lower, len(factor.lower)
+        row, _ = dtrtrs(old[:place, :place], products[:place], lower=1)
+        square = own - float(row @ row)
+        if not square > 0.0:
+            return None
+        pivot = math.sqrt(square)
+        link = (products[place:] - old[place:, :place] @ row) / pivot
+        tail = old[place:, place:] @ old[place:, place:].T - np.outer(link, link)
+        corner, failed = dpotrf(tail, lower=1, clean=1)
+        if failed:
+            return None
+        lower = np.zeros((size + 1, size + 1), order="F")
+        lower[:place, :place], lower[place + 1 :, :place] = old[:place, :place], old[place:, :place]
+        lower[place, :place], lower[place, place] = row, pivot
+        lower[place + 1 :, place], lower[place + 1 :, place + 1 :] = link, corner
+        diagonal = np.insert(factor.diagonal, place, own)
+        return Factor(np.insert(factor.anchor, place, 0.0), lower, diagonal, factor.n_rows)
+
+    def solve(self, lam: float, start: FloatArray, target: float) -> Node:
         """Minimise by Newton's method.
 
         Parameters
@@ -185,114 +213,104 @@ class SmoothProblem:
         target : float
             Stop when the proved distance to the solution is below this, or when it does not get
             smaller any more.
-        near : sequence of Node
-            Solutions whose factors may do for this one too, at first.
 
         Raises
         ------
         UndecidedError
             If the Hessian is singular to working precision, so that no distance can be proved.
         """
-        node = self._solved_with(near, lam, start, target)
-        if node is not None:
-            return node
         point = np.array(start, dtype=np.float64)
         for n_steps in range(1, MOST_STEPS + 1):
-            anchor = point
-            gradient, weights = self.gradient(lam, point)
-            factor = self.factorise(lam, weights)
+            gradient, chances = self.gradient(lam, point)
+            factor = self.factorise(lam, point, chances * (1.0 - chances))
             if factor is None:
                 raise _singular(lam)
             step = -factor.solve(gradient)
             reach = float(np.abs(self.design @ step).max(initial=0.0))
-            # The damped step decreases the objective whatever the distance to the minimum.
-            point = point + step * (math.log1p(reach) / reach if reach > 1.0 else 1.0)
-            if reach <= CLOSE:
-                point, radius = self._refined(lam, point, factor, reach, target)
-                if math.isfinite(radius):
-                    slope = -factor.solve(self.penalty_gradient(point))
-                    return Node(lam, point, radius, slope, n_steps, factor, anchor)
+            point = point + self._share(lam, point, step, float(gradient @ step), reach) * step
+            if reach <= CLOSE and factor.is_accurate:
+                solution = self.refined(lam, point, factor, reach, target)
+                if math.isfinite(solution[1]):
+                    return Node(lam, *solution, n_steps, factor)
         raise _singular(lam)
 
+    def _share(
+        self, lam: float, point: FloatArray, step: FloatArray, descent: float, reach: float
+    ) -> float:
+        """Return which part of a Newton step to take: as much as decreases the objective.
+
+        A part of log(1 + reach) / reach decreases it whatever the distance to the minimum.
+        """
+        if reach <= 1.0:
+            return 1.0
+        share, least = 1.0, math.log1p(reach) / reach
+        value = self._objective(lam, point)
+        while share > least:
+            if self._objective(lam, point + share * step) <= value + 0.1 * share * descent:
+                return share
+            share *= 0.5
+        return least
+
+    def _objective(self, lam: float, point: FloatArray) -> float:
+        losses = np.logaddexp(0.0, -(self.design @ point))
+        penalty = (self.linear + 0.5 * self.quadratic * point) @ point
+        return float(losses.mean() + lam * penalty)
+
     def gradient(self, lam: float, point: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient and the weights of the rows in the Hessian."""
+        """Return the gradient and the chances."""
         chances = expit(-(self.design @ point))
         gradient = lam * self.penalty_gradient(point) - self.transposed @ chances / len(chances)
-        return gradient, chances * (1.0 - chances)
+        return gradient, chances
 
-    def _solved_with(
-        self, near: Sequence[Node], lam: float, start: FloatArray, target: float
-    ) -> Node | None:
-        """Solve with a factor from close by; None if that does not converge fast.
+    def solve_near(
+        self, lams: FloatArray, starts: FloatArray, target: float, near: Sequence[Factor]
+    ) -> list[Node]:
+        """Minimise for several lam, without quadratic penalty, with factors from close by.
 
-        Without a quadratic penalty the Hessian depends on lam through the point alone.
-        """
-        candidates = [
-            (float(np.abs(self.design @ (start - node.anchor)).max()), node.factor, node.anchor)
-            for node in near
-            if node.factor is not None and node.anchor is not None
-        ]
-        if not candidates or self.quadratic.any():
-            return None
-        moved, factor, anchor = min(candidates, key=lambda candidate: candidate[0])
-        point, moved, settled = chord(
-            self.design, self.transposed, lam * self.linear, factor.lower, start, moved,
-            REUSED, REFINED,
-        )  # fmt: skip
-        if not settled:
-            return None
-        point, radius = self._refined(lam, point, factor, moved, target)
-        if radius > MOST_EXCESS * target:
-            return None
-        slope = -factor.solve(self.penalty_gradient(point))
-        return Node(lam, point, radius, slope, 0, factor, anchor)
-
-    def _refined(
-        self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
-    ) -> tuple[FloatArray, float]:
-        """Refine a point with the factor of a Hessian close by, and bound its error.
-
-        Residuals have twice the working precision, and every step gains a factor of about
-        `moved`, by which no margin differs from where the factor belongs to.
-        """
-        best, smallest = point, math.inf
-        for _ in range(MOST_REFINEMENTS):
-            residual = self.residual(lam, point)
-            radius = self.radius(lam, residual, factor, moved) if factor.is_accurate else math.inf
-            if radius < smallest:
-                best, gain, smallest = point, radius / smallest, radius
-            else:
-                gain = 1.0
-            if smallest <= target or gain > 0.5:
-                break
-            step = -factor.solve(residual.inside)
-            moved += float(np.abs(self.design @ step).max(initial=0.0))
-            point = point + step
-        return best, smallest
-
-    def residual(self, lam: float, point: FloatArray) -> Residual:
-        """Return the gradient at a point, accurately."""
-        penalty = lam * self.penalty_gradient(point)
-        return Residual(*accurate_residual(self.design, self.transposed, point, penalty))
-
-    def radius(self, lam: float, residual: Residual, factor: Factor, moved: float) -> float:
-        """Bound the distance of a point to the solution.
+        Then the Hessian depends on lam through the point alone, and one factor may do for many.
 
         Parameters
         ----------
-        lam : float
-            The parameter.
-        residual : Residual
-            The gradient at the point.
-        factor : Factor
-            Factor of the Hessian at a point from which no margin has moved by more than `moved`.
-        moved : float
-            See there.
+        lams : ndarray
+            The parameters.
+        starts : ndarray
+            Where to start for each of them, as rows.
+        target : float
+            As for :meth:`solve`.
+        near : sequence of Factor
+            The nearest of them is tried first.
         """
-        grown = math.exp(0.5 * moved)
-        nu = factor.norm(residual.inside) + factor.inverse_norm * residual.rounding
-        nu = grown * (nu + residual.spread)
-        return distance_bound(nu, grown * factor.inverse_norm, self.largest_row)
+        near = [factor for factor in near if factor.is_accurate]
+        ways = [((starts - factor.anchor) ** 2).sum(axis=1) for factor in near]
+        nearest = np.argmin(ways, axis=0) if near else np.full(len(lams), -1)
+        nodes: dict[int, Node] = {}
+        for which, factor in enumerate(near):
+            mine = np.flatnonzero(nearest == which)
+            solutions = solved_near(
+                self.design, self.transposed, lams[mine], self.linear, factor.lower,
+                factor.inverse_norm, self.largest_row, factor.anchor, starts[mine], target,
+            )  # fmt: skip
+            for k, point, radius, slope, chances in zip(mine.tolist(), *solutions, strict=True):
+                if radius <= MOST_EXCESS * target:
+                    nodes[k] = Node(float(lams[k]), point, float(radius), slope, chances, 0, factor)
+        return [
+            nodes.get(k) or self.solve(lam, starts[k], target)
+            for k, lam in enumerate(lams.tolist())
+        ]
+
+    def refined(
+        self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
+    ) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+        """Refine a point with the factor of a Hessian close by, and bound its error.
+
+        No margin differs by more than `moved` from where the factor belongs to. Returns the
+        point, the bound of its distance to the solution, the slope and the chances.
+        """
+        solution: tuple[FloatArray, float, FloatArray, FloatArray] = refined(
+            self.design, self.transposed, lam, self.linear, self.quadratic, factor.lower,
+            factor.inverse_norm, self.largest_row, point, moved, target,
+        )  # fmt: skip
+        return solution
 
     def expanded(self, point: FloatArray) -> FloatArray:
         """Return the coefficients that a point stands for: the point itself."""
@@ -322,42 +340,48 @@ class RotatedProblem(SmoothProblem):
     def _original_transposed(self) -> FloatArray:
         return np.ascontiguousarray(self.original.T)
 
-    def residual(self, lam: float, point: FloatArray) -> Residual:
-        """Return the gradient in the original coordinates, split by the row space."""
+    def refined(
+        self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
+    ) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+        """Refine a point; its error is bounded in the original coordinates."""
+        best, smallest, at_best = point, math.inf, np.empty(0)
+        for _ in range(MOST_REFINEMENTS):
+            inside, radius, chances = self._judged(lam, point, factor, moved)
+            gain = radius / smallest if radius < smallest else 1.0
+            if radius < smallest:
+                best, smallest, at_best = point, radius, chances
+            if smallest <= target or gain > 0.5:
+                break
+            step = -factor.solve(inside)
+            moved += float(np.abs(self.design @ step).max(initial=0.0))
+            point = point + step
+        return best, smallest, -factor.solve(self.penalty_gradient(best)), at_best
+
+    def _judged(
+        self, lam: float, point: FloatArray, factor: Factor, moved: float
+    ) -> tuple[FloatArray, float, FloatArray]:
+        """Return the gradient in the row space, the bound of the error, and the chances."""
         coefficients = self.expanded(point)
         n_features, rank = self.basis.shape
-        penalty = 2.0 * lam * coefficients
+        penalty = lam * self.quadratic[0] * coefficients
         penalty[n_features:] = 0.0
-        gradient, rounding, spread = accurate_residual(
+        gradient, rounding, spread, chances = accurate_residual(
             self.original, self._original_transposed, coefficients, penalty
         )
         inside = np.append(self.basis.T @ gradient[:n_features], gradient[n_features:])
         outside = gradient[:n_features] - self.basis @ inside[:rank]
-        return Residual(inside, rounding, spread, float(np.linalg.norm(outside)))
-
-    def radius(self, lam: float, residual: Residual, factor: Factor, moved: float) -> float:
-        """Bound the distance of a point to the solution, in the original coordinates."""
-        # Outside of the row space the Hessian is 2 lam.
-        weak = FACTOR_SLACK / math.sqrt(2.0 * lam)
+        # Outside of the row space the Hessian is that of the penalty.
+        weak = FACTOR_SLACK / math.sqrt(lam * self.quadratic[0])
         inverse_norm = max(factor.inverse_norm, weak)
         grown = math.exp(0.5 * moved)
-        nu = math.hypot(factor.norm(residual.inside), weak * residual.outside)
-        nu = grown * (nu + inverse_norm * residual.rounding + residual.spread)
-        return distance_bound(nu, grown * inverse_norm, self.largest_row)
+        nu = math.hypot(factor.norm(inside), weak * float(np.linalg.norm(outside)))
+        nu = grown * (nu + inverse_norm * rounding + spread)
+        return inside, distance_bound(nu, grown * inverse_norm, self.largest_row), chances
 
     def expanded(self, point: FloatArray) -> FloatArray:
         """Return the coefficients in the original coordinates."""
         rank = self.basis.shape[1]
-        return np.append(self.basis @ point[:rank], point[rank:])
-
-
-def distance_bound(nu: float, inverse_norm: float, largest_row: float) -> float:
-    """Bound the distance to the minimum from the gradient; see the module's docstring."""
-    reach = largest_row * inverse_norm * nu
-    if not reach < 0.5:
-        return math.inf
-    # t / (1 - exp(-t)) <= 1 + t.
-    return inverse_norm * nu * (1.0 - math.log1p(-reach))
+        return np.concatenate((point[..., :rank] @ self.basis.T, point[..., rank:]), axis=-1)
 
 
 def _singular(lam: float) -> UndecidedError:

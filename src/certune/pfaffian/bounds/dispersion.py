@@ -45,6 +45,20 @@ def line_intersections(chain_length: int, chain_degree: int, function_degree: in
     return intersection_count([function_degree], chain_length, chain_degree)
 
 
+def line_points(chain_length: int, chain_degree: int, function_degree: int) -> int:
+    """Return the bound of `line_intersections` as a whole number, however large.
+
+    Parameters
+    ----------
+    chain_length, chain_degree, function_degree : int
+        q, M and Delta of the hypersurface.
+    """
+    q = whole_number("chain_length", chain_length, 0)
+    degree = whole_number("function_degree", function_degree, 1)
+    whole_number("chain_degree", chain_degree, 1 if q else 0)
+    return int(2 ** (q * (q - 1) // 2) * degree * (min(q, 1) * chain_degree + degree) ** q)
+
+
 def hit_subsets(n_surfaces: int, n_intersections: int) -> int:
     """Return how many subsets of surfaces the segments of one line can hit.
 
@@ -90,8 +104,7 @@ def shattering_constant(
     p = whole_number("n_parameters", n_parameters, 1)
     q = whole_number("chain_length", chain_length, 0)
     degree = whole_number("function_degree", function_degree, 1)
-    whole_number("chain_degree", chain_degree, 1 if q else 0)
-    points = 2 ** (q * (q - 1) // 2) * degree * (min(q, 1) * chain_degree + degree) ** q
+    points = line_points(q, chain_degree, degree)
     if p == 1:
         return _first_unshattered(lambda k: log2(hit_subsets(k, points)))
     if hidden_constant is None:

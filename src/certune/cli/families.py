@@ -1,0 +1,177 @@
+"""Families and instances on the command line: options that make them, arrays that files have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from certune.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from certune.families.base import Family
+
+
+@dataclass(frozen=True)
+class FamilyCommand:
+    """How the command line makes a family and reads its instances.
+
+    Attributes
+    ----------
+    options : tuple of str
+        Names of the options that belong to it.
+    make : callable
+        Makes the family from the options that were given.
+    read : callable
+        Makes an instance from arrays by name.
+    arrays, required : tuple of str
+        Arrays that a file can have, and those it must have.
+    """
+
+    options: tuple[str, ...]
+    make: Callable[[dict[str, Any]], Family]
+    read: Callable[..., Any]
+    arrays: tuple[str, ...]
+    required: tuple[str, ...]
+
+    def read_instance(self, path: Path) -> Any:
+        """Return the instance of a file of arrays (``.npz``, without pickled objects)."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(f"{path} is not a readable .npz file of arrays: {error}") from None
+        unknown = set(arrays) - set(self.arrays)
+        if unknown or not set(self.required) <= set(arrays):
+            raise InputError(
+                f"{path} must hold arrays among {', '.join(self.arrays)} with "
+                f"{', '.join(self.required)}, got {', '.join(arrays)}"
+            )
+        if "k" in arrays:
+            arrays["k"] = arrays["k"].item()
+        if "metrics" in arrays:
+            arrays["metrics"] = np.atleast_1d(arrays["metrics"]).tolist()
+        try:
+            return self.read(**arrays, name=path.stem)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+
+def _linkage(options: dict[str, Any]) -> Family:
+    from certune.families.linkage import Linkage
+
+    kind, alpha = options.pop("kind", "power-mean"), options.pop("alpha", (-10.0, 10.0))
+    others = options.pop("other_alpha", ())
+    if kind == "product":
+        return Linkage(kind, alpha=[alpha, *others])
+    if others:
+        raise ParameterError("--other-alpha is for --kind product, which has several exponents")
+    return Linkage(kind, alpha=alpha)
+
+
+def _labeling(options: dict[str, Any]) -> Family:
+    from certune.families.graph_ssl import HarmonicLabeling
+
+    return HarmonicLabeling(**options)
+
+
+def _logistic(options: dict[str, Any]) -> Family:
+    from certune.families.logistic import RegularizedLogistic
+
+    return RegularizedLogistic(**options)
+
+
+def _clustering_instance(**arrays: Any) -> Any:
+    from certune.families.linkage import ClusteringInstance
+
+    return ClusteringInstance(**arrays)
+
+
+def _labeling_instance(**arrays: Any) -> Any:
+    from certune.families.graph_ssl import LabelingInstance
+
+    return LabelingInstance(**arrays)
+
+
+def _classification_instance(**arrays: Any) -> Any:
+    from certune.families.logistic import ClassificationInstance
+
+    return ClassificationInstance(**arrays)
+
+
+FAMILIES: Mapping[str, FamilyCommand] = {
+    "linkage": FamilyCommand(
+        ("kind", "alpha", "other_alpha"),
+        _linkage,
+        _clustering_instance,
+        ("points", "distances", "metrics", "target", "k"),
+        ("target",),
+    ),
+    "labeling": FamilyCommand(
+        ("sigma", "n_neighbors"),
+        _labeling,
+        _labeling_instance,
+        ("points", "distances", "metrics", "labeled", "labels", "truth"),
+        ("labeled", "truth"),
+    ),
+    "logistic": FamilyCommand(
+        ("penalty", "lam", "metric", "standardize"),
+        _logistic,
+        _classification_instance,
+        ("X", "y", "X_val", "y_val"),
+        ("X", "y", "X_val", "y_val"),
+    ),
+}
+
+_OPTIONS = [
+    click.option("--family", "family_name", type=click.Choice(list(FAMILIES)), default="linkage",
+                 show_default=True, help="Which algorithms."),
+    click.option("--kind", type=click.Choice(["power-mean", "min-max", "product"]),
+                 help="Which linkages; power-mean by default."),
+    click.option("--alpha", type=float, nargs=2,
+                 help="Range of the exponent of linkage; -10 to 10 by default."),
+    click.option("--other-alpha", type=float, multiple=True,
+                 help="Fixed exponent of a further metric of product linkage; once for each."),
+    click.option("--sigma", type=float, nargs=2,
+                 help="Range of the bandwidth of labeling; 0.1 to 10 by default."),
+    click.option("--neighbors", "n_neighbors", type=int,
+                 help="Join each point of labeling to so many nearest ones only."),
+    click.option("--penalty", type=click.Choice(["l1", "l2"]),
+                 help="Penalty of logistic regression; l2 by default."),
+    click.option("--lam", type=float, nargs=2,
+                 help="Range of its weight; 0.0001 to 10 by default."),
+    click.option("--metric", type=click.Choice(["log-loss", "accuracy"]),
+                 help="Utility of logistic regression; log-loss by default."),
+    click.option("--standardize", is_flag=True, default=None,
+                 help="Shift and scale the columns of logistic regression."),
+]  # fmt: skip
+
+
+def family_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose a family to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def chosen_family(name: str, options: dict[str, Any]) -> tuple[Family, FamilyCommand]:
+    """Take the options of a family out of all options; return it and how to read its instances.
+
+    Raises
+    ------
+    click.UsageError
+        If an option of another family was given.
+    """
+    command = FAMILIES[name]
+    known = [option for other in FAMILIES.values() for option in other.options]
+    given = {key: options.pop(key) for key in known}
+    given = {key: value for key, value in given.items() if value not in (None, ())}
+    for key in given:
+        if key not in command.options:
+            shown = "neighbors" if key == "n_neighbors" else key.replace("_", "-")
+            raise click.UsageError(f"--{shown} does not belong to --family {name}")
+    return command.make(given), command

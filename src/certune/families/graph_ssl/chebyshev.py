@@ -1,0 +1,63 @@
+"""Chebyshev interpolation to any number of bits: nodes, coefficients, series on half intervals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from certune.kernels.settling import halving_columns
+
+if TYPE_CHECKING:
+    from flint import arb, arb_mat
+
+# Node positions are rounded by less than 2**(ROUNDING_BITS - bits).
+ROUNDING_BITS = 8
+
+
+@lru_cache(maxsize=128)
+def chebyshev_nodes(degree: int, bits: int) -> tuple[Fraction, ...]:
+    """The nodes ``cos(pi j / degree)``, within ``2**(ROUNDING_BITS - bits)``."""
+    from flint import ctx
+
+    with ctx.workprec(bits):
+        middles = [cosine.mid().man_exp() for cosine in _cosines(degree)[: degree + 1]]
+    return tuple(Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in middles)
+
+
+@lru_cache(maxsize=8)
+def coefficient_matrix(degree: int, bits: int) -> arb_mat:
+    """Matrix that takes values at the nodes to Chebyshev coefficients."""
+    from flint import arb, arb_mat, ctx
+
+    with ctx.workprec(bits):
+        cosines = _cosines(degree)
+        ends = (0, degree)
+        return arb_mat(
+            [
+                [
+                    cosines[j * k % (2 * degree)] * arb(2) / (degree << ((j in ends) + (k in ends)))
+                    for j in range(degree + 1)
+                ]
+                for k in range(degree + 1)
+            ]
+        )
+
+
+@lru_cache(maxsize=256)
+def left_half_matrix(degree: int, bits: int) -> arb_mat:
+    """Matrix that takes Chebyshev coefficients on [-1, 1] to those on [-1, 0]."""
+    from flint import arb, arb_mat, ctx
+
+    with ctx.workprec(bits):
+        rows = [[arb(0)] * (degree + 1) for _ in range(degree + 1)]
+        for j, column in enumerate(halving_columns(degree)):
+            for k, value in enumerate(column):
+                rows[k][j] = arb(value) / (1 << j)
+        return arb_mat(rows)
+
+
+def _cosines(degree: int) -> list[arb]:
+    from flint import arb
+
+    return [(arb(j) / degree).cos_pi() for j in range(2 * degree)]
