@@ -3,8 +3,9 @@
 In one process and for each n: the time of `Linkage.dual` over alpha in [-10, 10] (points already
 turned into distances, utility included), divided by the time of one
 `scipy.cluster.hierarchy.linkage(d, "average")` call on the same distances; beside it a grid of
-1000 scipy calls, which finds no breakpoint and proves nothing. Peak memory and start-up times are
-measured in processes of their own.
+1000 scipy calls, which finds no breakpoint and proves nothing. Times are processor times of one
+process, the best of several, so that other work on the machine counts as little as possible. Peak
+memory and start-up times are measured in processes of their own.
 
     python benchmarks/linkage_sweep.py [--sizes 50 100 200 400 800] [--instances 3] [--repeats 5]
 """
@@ -25,9 +26,9 @@ LARGEST_PRODUCT = 200  # product linkage has thousands of trees beyond; it takes
 def best_time(function, repeats):
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         function()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
@@ -66,10 +67,10 @@ def measure(n, n_instances, repeats):
         scipy_ms.append(1e3 * call)
         grid = np.linspace(-10, 10, 1000)
         some = grid[:: max(1, n // 20)]
-        start = time.perf_counter()
+        start = time.process_time()
         for alpha in some:
             linkage(np.sign(alpha) * condensed**alpha, "average")
-        grids.append((time.perf_counter() - start) / len(some) * len(grid) / call)
+        grids.append((time.process_time() - start) / len(some) * len(grid) / call)
         for name, (family, segment) in families.items():
             instance = double if segment is not None else single
             dual = family.dual(instance, along=segment)
@@ -142,7 +143,8 @@ def main():
 
     print(
         f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"numba {numba.__version__}, {platform.machine()}, {os.cpu_count()} cores"
+        f"numba {numba.__version__}, {platform.machine()}, {os.cpu_count()} cores, "
+        f"load {os.getloadavg()[0]:.1f}"
     )
     for n in options.sizes:
         measure(n, options.instances, options.repeats)

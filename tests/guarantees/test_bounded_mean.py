@@ -1,6 +1,7 @@
 """Confidence limits for means: formulas, exact capital, coverage."""
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -66,7 +67,58 @@ def test_sequence_is_the_running_best():
     sample = fractions(2, 15)
     sequence = betting_sequence(sample, DELTA)
     singles = [betting_lower(sample[:n], DELTA) for n in range(1, 16)]
-    assert sequence.tolist() == [max(singles[: n + 1]) for n in range(15)]
+    best = np.maximum.accumulate(singles)
+    assert (sequence <= best + 1e-12).all() and (sequence >= best - 1e-6).all()
+    # Every limit is proved at the first n that has it.
+    for n in np.flatnonzero(np.diff(sequence, prepend=0.0)):
+        assert capital(sample[: n + 1], Fraction(sequence[n])) >= 1 / DELTA
+    floats = betting_sequence((float(x) for x in sample), 0.05)
+    assert floats == pytest.approx(sequence, abs=1e-6)
+    assert betting_sequence([], 0.05).size == 0
+
+
+def test_long_sequences_are_quick():
+    sample = fractions(3, 2000)
+    start = time.perf_counter()
+    sequence = betting_sequence(sample, DELTA)
+    # Tuning every prefix from scratch took 50 s.
+    assert time.perf_counter() - start < 15
+    assert abs(sequence[-1] - 0.8) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("sample", "delta", "error", "message"),
+    [
+        ([0.5, 2], 0.05, ct.InputError, r"lie in \[0, 1\], got 2"),
+        ([0.5, math.nan], 0.05, ct.InputError, "nan"),
+        (0.5, 0.05, ct.InputError, "list of numbers"),
+        ([0.5], 0, ct.ParameterError, "delta"),
+        ([0.5], 2, ct.ParameterError, "delta"),
+    ],
+)
+def test_bad_sequences(sample, delta, error, message):
+    with pytest.raises(error, match=message):
+        betting_sequence(sample, delta)
+
+
+def test_a_proof_by_floats_is_a_proof():
+    sample = np.array([float(x) for x in fractions(6, 30)])
+    exact = [Fraction(x) for x in sample]
+    limit = betting_lower(exact, DELTA)
+    assert betting._proved_by_floats(sample, limit - 1e-9, DELTA)
+    assert capital(exact, Fraction(limit - 1e-9)) >= 1 / DELTA
+    assert not betting._proved_by_floats(sample, limit + 1e-9, DELTA)
+    # Tiny means would overflow a plain product.
+    assert betting._proved_by_floats(np.full(400, 1.0), 1e-9, DELTA)
+    assert not betting._proved_by_floats(np.zeros(9), 1e-9, DELTA)
+
+
+def test_tiny_probabilities_and_generators():
+    assert betting_lower(fractions(0, 5), Fraction(1, 10**330)) == 0.0
+    interval = mean_interval((x for x in fractions(0, 30)), 1e-300)
+    assert 0 <= interval.low < interval.high <= 1
+    assert str(mean_interval([0] * 50)).startswith("[0, ")
+    assert str(mean_interval([1, -1] * 20, utility_range=(-1, 1), method="hoeffding"))[1] == "-"
 
 
 @pytest.mark.parametrize("method", ["betting", "hoeffding", "empirical-bernstein"])
@@ -102,6 +154,9 @@ def test_coverage_on_coins(method, probability):
         ([0.5, math.nan], {}, ct.InputError, "nan"),
         ([0.5], {"delta": 0}, ct.ParameterError, "delta"),
         ([0.5], {"utility_range": (1, 1)}, ct.ParameterError, "utility_range"),
+        ([0.5], {"utility_range": 5}, ct.ParameterError, "utility_range"),
+        ([0.5], {"utility_range": (1, 2, 3)}, ct.ParameterError, "utility_range"),
+        (0.5, {}, ct.InputError, "list of numbers"),
         ([0.5], {"method": "guessing"}, ct.ParameterError, "method"),
     ],
 )

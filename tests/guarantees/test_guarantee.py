@@ -124,6 +124,10 @@ def test_words_are_honest_when_all_bounds_are_vacuous():
 def test_refusals():
     dual, half = ct.PiecewiseFunction.constant(0, 1, Fraction(1, 2)), Fraction(1, 2)
     tuned = Tuned(half, 1, *RANGE)
+    with pytest.raises(ct.ParameterError, match=r"pass \['betting'\]"):
+        make_guarantee(tuned, half, duals=[dual], kinds="betting")
+    with pytest.raises(ct.ParameterError, match="random_state"):
+        make_guarantee(tuned, half, duals=[dual], random_state="a")
     with pytest.raises(ct.ParameterError, match="kinds must be some of"):
         make_guarantee(tuned, half, duals=[dual], kinds=["hope"])
     with pytest.raises(ct.ParameterError, match="no bound on the tuned setting.*held-out"):
@@ -136,9 +140,35 @@ def test_refusals():
         make_guarantee(tuned, half, duals=[dual * Fraction(8, 3)])
     with pytest.raises(ct.InputError, match="lie in the range"):
         make_guarantee(tuned, half, duals=[dual], held_out=[Fraction(3)])
-    with pytest.raises(ct.InputError, match="1 tuning instances, got 2"):
+    with pytest.raises(ct.InputError, match="1 tuning instance, got 2"):
         make_guarantee(tuned, half, duals=[dual, dual])
     assert set(KINDS) >= {"occam", "betting"}
+
+
+def test_without_any_evidence_the_range_remains():
+    tuned = Tuned(Fraction(3, 4), 50, Fraction(1, 4), Fraction(1))
+    found = make_guarantee(tuned, Fraction(4, 5), delta=0.1, notes=["as it is"])
+    assert found.vacuous and found.expected_utility == 0.25 and found.optimism == 0.5
+    # The best possible utility has all of delta: 0.8 + 0.75 sqrt(ln 10 / 100).
+    expected = 0.8 + 0.75 * math.sqrt(math.log(10) / 100)
+    assert found.best_possible == pytest.approx(expected, rel=1e-12)
+    text = str(found)
+    assert "no bound says anything" in text and "note: as it is" in text
+    assert f"reach over {found.best_possible:.4f}" in text
+    assert json.dumps(found.to_dict())
+
+
+def test_words_name_assumptions_and_count_one_instance():
+    guarantee, _ = drawn(1, 3, np.random.default_rng(0))
+    text = str(guarantee)
+    assert text.startswith("on 1 tuning instance: ")
+    assert "assumes: instances are drawn independently" in text
+    assert "assumes: held-out instances took no part in tuning" in text
+
+
+def test_tiny_probabilities():
+    guarantee, _ = drawn(3, 3, np.random.default_rng(0), delta=5e-324)
+    assert guarantee.vacuous and guarantee.best_possible == 1.0 and "vacuous" in str(guarantee)
 
 
 # Several parameters: no exact functions, but bounds on a cover

@@ -49,10 +49,29 @@ def test_answers_are_sorted_and_say_what_they_are(answers):
 def test_hoeffding_needs_no_more_than_it_says(answers):
     (row,) = [answer for answer in answers[0] if answer.label == "Hoeffding 1963"]
 
+    # Half of delta = 0.1 for an error on either side.
     def half_width(n):
-        return math.sqrt(math.log(10) / (2 * n))
+        return math.sqrt(math.log(20) / (2 * n))
 
     assert half_width(row.n_instances) <= 0.05 < half_width(row.n_instances - 1)
+
+
+def test_hoeffding_is_two_sided():
+    # ln(2 / 0.05) / (2 * 0.05^2) = 737.8
+    tuned = Tuned(Fraction(1, 2), 1, Fraction(0), Fraction(1))
+    found = instances_needed(tuned, [Fraction(1, 2)], epsilon=0.05, delta=0.05)
+    assert [a.n_instances for a in found if a.label == "Hoeffding 1963"] == [738]
+    # A fair coin after one toss is off by a half, always.
+    found = instances_needed(tuned, [Fraction(1, 2)], epsilon=0.3, delta=0.9)
+    assert min(answer.n_instances for answer in found) > 1
+
+
+def test_tiny_accuracies_give_huge_numbers():
+    tuned = Tuned(Fraction(1, 2), 4, Fraction(0), Fraction(1))
+    found = instances_needed(
+        tuned, [Fraction(1, 2)] * 4, epsilon=1e-300, delta=5e-324, structure=DOMAIN.structure
+    )
+    assert min(answer.n_instances for answer in found) > 10**590 and str(found[0])
 
 
 def test_rademacher_answer_solves_its_bound(answers):

@@ -1,13 +1,15 @@
 """Selection rules against brute force in rational arithmetic."""
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import certune as ct
-from certune.guarantees import one_standard_error, smoothed_optimum, widest_plateau
+from certune.guarantees import one_standard_error, optimum, smoothed_optimum, widest_plateau
+from certune.guarantees.occam import level_coordinates
 from certune.testing import StepFamily, WindowDomain
 
 
@@ -85,6 +87,110 @@ def test_smoothed_optimum_beats_every_other_window(width):
     ]
     centres = [c for c in [*kinks, exact / 2, 1 - exact / 2] if exact / 2 <= c <= 1 - exact / 2]
     assert max(averaged(instances, c, exact) for c in centres) <= high + Fraction(1, 10**14)
+
+
+# Logarithmic scales: the same rule on the function of the logarithm
+
+
+def on_logarithms(function):
+    """The function of x = log t, with rounded ends."""
+    starts, stops = np.log(function.starts), np.log(function.stops)
+    return ct.PiecewiseFunction(
+        starts,
+        stops,
+        function.numerators,
+        function.gap_lower,
+        function.gap_upper,
+        function.denominator,
+    )
+
+
+def decades(seed, n_pieces=9):
+    """A function on [1e-4, 10] with random pieces, uniform in the logarithm, and visible gaps."""
+    rng = np.random.default_rng(seed)
+    cuts = np.exp(np.sort(rng.uniform(math.log(1e-4), math.log(10), n_pieces - 1)))
+    starts, stops = np.append(1e-4, cuts * 1.01), np.append(cuts, 10.0)
+    values = rng.integers(0, 6, n_pieces)
+    lower, upper = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
+    return ct.PiecewiseFunction(starts, stops, values, lower, upper, 6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_logarithmic_rules_are_linear_rules_of_the_logarithm(seed):
+    function = decades(seed)
+    image = on_logarithms(function)
+    for epsilon in (0, Fraction(1, 6), Fraction(1, 3)):
+        found = widest_plateau(function, epsilon, scale="log")
+        wanted = widest_plateau(image, epsilon)
+        assert np.log(found.interval) == pytest.approx(wanted.interval, abs=1e-12)
+        assert math.log(found.coordinate) == pytest.approx(wanted.coordinate, abs=1e-12)
+    for width in (0.5, Fraction(3), 8):
+        found, wanted = smoothed_optimum(function, width, "log"), smoothed_optimum(image, width)
+        assert math.log(found.coordinate) == pytest.approx(wanted.coordinate, abs=1e-9)
+        assert np.log(found.interval) == pytest.approx(wanted.interval, abs=1e-9)
+        for one, two in zip(found.smoothed, wanted.smoothed, strict=True):
+            assert float(one) == pytest.approx(float(two), abs=1e-9)
+    points = [math.log(t) for t in level_coordinates(1e-4, 10.0, 4, "log")]
+    plain = level_coordinates(math.log(1e-4), math.log(10), 4)
+    assert points == pytest.approx(plain, abs=1e-12)
+
+
+def test_scales_differ_where_they_should():
+    # Wide in t: [5, 10]; wide in log t: [0.001, 0.01].
+    function = ct.PiecewiseFunction(
+        [0.001, 0.02, 5.0], [0.01, 4.9, 10.0], [1, 0, 1], [0, 0], [1, 1], 1
+    )
+    assert widest_plateau(function).interval == (5.0, 10.0)
+    chosen = widest_plateau(function, scale="log")
+    assert chosen.interval == (0.001, 0.01)
+    assert chosen.coordinate == pytest.approx(math.sqrt(1e-5), rel=1e-15)
+    for bad in (-1.0, 0.0):
+        linear = ct.PiecewiseFunction.constant(bad, 1, 1)
+        with pytest.raises(ct.ParameterError, match="positive domain"):
+            widest_plateau(linear, scale="log")
+    with pytest.raises(ct.ParameterError, match="scale must be one of"):
+        widest_plateau(function, scale="cubic")
+    with pytest.raises(ct.ParameterError, match="in logarithms"):
+        smoothed_optimum(function, 10, "log")
+
+
+def test_smooth_functions_have_every_rule():
+    # 1 - (log t)^2 / 8 on [1/e^2, e^4], in polynomials of log t: s = (x - 1) / 3.
+    # x = 1 + 3 s: x^2 / 8 = (1 + 6 s + 9 s^2) / 8, and s^2 = (1 + T_2) / 2.
+    rows = [[1 - 1 / 8 - 9 / 16, -6 / 8, -9 / 16]]
+    low, high = math.exp(-2), math.exp(4)
+    hill = ct.PiecewisePolynomial([low], [high], rows, [1e-12], [], [], "t", "log")
+    assert optimum(hill).coordinate == pytest.approx(1, abs=1e-5)
+    chosen = widest_plateau(hill, 1 / 8, scale="log")
+    assert np.log(chosen.interval) == pytest.approx([-1, 1], abs=1e-5)
+    assert chosen.coordinate == pytest.approx(1, abs=1e-5)
+    # The average of x^2 / 8 over [-1, 1] is 1 / 24.
+    averaged = smoothed_optimum(hill, 2, "log")
+    assert averaged.smoothed[0] <= 1 - 1 / 24 <= averaged.smoothed[1]
+    assert averaged.smoothed[1] - averaged.smoothed[0] < 0.01
+    assert math.log(averaged.coordinate) == pytest.approx(0, abs=0.1)
+    # Utilities 1 +- 1/2 at the optimum: a standard error of 1/2, x^2 / 8 = 1/2 at x = +- 2.
+    duals = [hill * Fraction(1, 2), hill * Fraction(3, 2)]
+    found = one_standard_error(hill, duals, "log")
+    assert np.log(found.interval) == pytest.approx([-2, 2], abs=1e-5)
+
+
+def test_smoothing_many_pieces_is_quick():
+    rng = np.random.default_rng(0)
+    cuts = np.sort(rng.uniform(0, 1, 9999))
+    values = rng.integers(0, 100, 10_000)
+    function = ct.PiecewiseFunction(
+        np.append(0, np.nextafter(cuts, 2)),
+        np.append(cuts, 1),
+        values,
+        np.minimum(values[:-1], values[1:]),
+        np.maximum(values[:-1], values[1:]),
+        100,
+    )
+    start = time.perf_counter()
+    smoothed_optimum(function, Fraction(1, 20))
+    # In fractions this took 5 s.
+    assert time.perf_counter() - start < 3
 
 
 def test_smoothing_prefers_wide_plateaus():

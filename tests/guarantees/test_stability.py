@@ -44,7 +44,7 @@ def test_undecided_utilities_are_resolved_or_bounded():
     assert bounded.utilities[0] == 0
     resolved = cross_validate([wide, peak], 2, resolve=lambda index, t: Fraction(index == 0, 2))
     assert resolved.utilities[0] == Fraction(1, 2)
-    table = utilities_at(refine([wide, peak]), np.array([0.5]), None)
+    table = utilities_at([wide, peak], np.array([0.5]), None)
     assert table.tolist() == [[0.0, 1.0]]
 
 
@@ -116,7 +116,7 @@ def test_default_sizes_and_bad_sizes():
     _, duals = sample(45)
     assert learning_curve(refine(duals), n_splits=2).sizes.tolist() == [1, 2, 5, 10, 20, 22]
     assert learning_curve(refine(duals[:2]), n_splits=2).sizes.tolist() == [1]
-    for sizes in ([45], [], [0]):
+    for sizes in ([45], [], [0], 5, "12"):
         with pytest.raises(ct.ParameterError, match="size"):
             learning_curve(refine(duals), sizes)
     with pytest.raises(ct.ParameterError, match="at least 2 instances"):
@@ -129,7 +129,33 @@ def test_the_power_law_is_recovered():
     curve = LearningCurve(sizes, 0.5 + 0.3 * sizes**-0.5, zeros + 0.5, zeros, zeros, zeros, 2, 99)
     law = curve.fit()
     assert law.scale == pytest.approx(0.3) and law.exponent == pytest.approx(0.5)
+    assert law.n_sizes == 3
     # 0.3 / sqrt(N) <= 0.015 from N = 400 on.
     assert law.instances_for(0.015) in (400, 401)
     flat = LearningCurve(sizes, zeros + 0.5, zeros + 0.5, zeros, zeros, zeros, 2, 99)
-    assert flat.fit() is None
+    assert flat.fit() is None and "too few sizes" in str(flat)
+
+
+def test_saturated_sizes_do_not_flatten_the_fit():
+    # 0.4 / sqrt(N), cut off at 0.2: the sizes 1, 2 and 4 say nothing about how it falls.
+    sizes = np.array([1, 2, 4, 8, 16, 32])
+    optimism = np.minimum(0.4 / np.sqrt(sizes), 0.2)
+    zeros = np.zeros(6)
+    curve = LearningCurve(sizes, 0.5 + optimism, zeros + 0.5, zeros, zeros, zeros, 2, 99)
+    law = curve.fit()
+    assert law.n_sizes == 3 and law.exponent == pytest.approx(0.5)
+    assert law.scale == pytest.approx(0.4)
+    two = LearningCurve(*(a[:4] for a in (sizes, curve.tuning, curve.held_out)), *[zeros] * 3, 2, 9)
+    assert two.fit() is None and "too few sizes" in str(two)
+
+
+def test_estimates_are_about_right_on_known_domains():
+    # The optimism of the domain is 0.053 at N = 100 (docs/guarantees.md), so that 0.05 needs
+    # somewhat more than 100 instances; an estimate from 30 of them is right up to a factor.
+    estimates = []
+    for seed in range(6):
+        _, duals = sample(30, seed=seed)
+        law = learning_curve(refine(duals), n_splits=100).fit()
+        assert law is not None and 0.5 <= law.exponent <= 1.0
+        estimates.append(law.instances_for(0.05))
+    assert 30 < np.median(estimates) < 400

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.dual.integers import FloatArray
+from certune.dual.scales import SCALES
 from certune.errors import InputError
 from certune.kernels.chebyshev import add_samples, evaluate, interpolate
 
 UNIT = 2.0**-53
 # Bounds are themselves computed in floats, from non-negative terms.
 ROUNDED_UP = 1.0 + 2.0**-30
-SCALES = ("linear", "log")
 
 RowArray = npt.NDArray[np.int64]
 

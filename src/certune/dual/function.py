@@ -78,7 +78,7 @@ class DualFunction(ABC):
         """Return the maximisers as disjoint closed intervals, in order."""
 
     @abstractmethod
-    def widest_plateau(self, tolerance: Any) -> tuple[float, float]:
+    def widest_plateau(self, tolerance: Any, scale: str | None = None) -> tuple[float, float]:
         """Return the widest interval on which the function is nearly optimal."""
 
     @abstractmethod

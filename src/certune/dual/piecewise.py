@@ -29,6 +29,7 @@ from certune.dual.integers import (
 )
 from certune.dual.pieces import integral_bounds, multiplied, restricted, superlevel_intervals
 from certune.dual.record import PieceRecord
+from certune.dual.scales import checked_scale, widths
 from certune.dual.sweep import total
 from certune.errors import ParameterError
 
@@ -205,7 +206,7 @@ class PiecewiseFunction(PieceRecord):
         """
         return [(low, high) for low, high in self._superlevel(self.max_exact).tolist()]
 
-    def widest_plateau(self, tolerance: Any) -> tuple[float, float]:
+    def widest_plateau(self, tolerance: Any, scale: str | None = None) -> tuple[float, float]:
         """Return the widest interval on which the function is nearly optimal. O(m).
 
         Parameters
@@ -213,6 +214,8 @@ class PiecewiseFunction(PieceRecord):
         tolerance : float, int or Fraction
             The value may be worse than the best by this much, at least 0; a gap counts by its
             lower bound.
+        scale : {"linear", "log"}, optional
+            How widths are measured, plainly by default.
 
         Returns
         -------
@@ -223,7 +226,8 @@ class PiecewiseFunction(PieceRecord):
         if slack is None or slack < 0:
             raise ParameterError(f"tolerance must be a number >= 0, got {tolerance!r}.")
         intervals = self._superlevel(self.max_exact - slack)
-        low, high = intervals[np.argmax(intervals[:, 1] - intervals[:, 0])].tolist()
+        measured = widths(intervals, checked_scale(scale or "linear", self.low))
+        low, high = intervals[np.argmax(measured)].tolist()
         return low, high
 
     def _superlevel(self, level: Fraction) -> FloatArray:

@@ -26,6 +26,7 @@ from certune.dual.piecewise import BREAKPOINT_RESOLUTION, PiecewiseFunction
 from certune.dual.polynomial_record import PolynomialRecord
 from certune.dual.quadrature import integral_bounds
 from certune.dual.refinement import restricted, total
+from certune.dual.scales import checked_scale, widths
 from certune.errors import ParameterError
 
 
@@ -187,13 +188,15 @@ class PiecewisePolynomial(PolynomialRecord):
         """
         return list(self._maximum.intervals)
 
-    def widest_plateau(self, tolerance: Any) -> tuple[float, float]:
+    def widest_plateau(self, tolerance: Any, scale: str | None = None) -> tuple[float, float]:
         """Return the widest interval on which the function is proved to be nearly optimal.
 
         Parameters
         ----------
         tolerance : float, int or Fraction
             The value may be below `max_exact` by this much, at least 0.
+        scale : {"linear", "log"}, optional
+            How widths are measured, by default as the pieces are, by `self.scale`.
 
         Returns
         -------
@@ -204,8 +207,10 @@ class PiecewisePolynomial(PolynomialRecord):
         if slack is None or slack < 0:
             raise ParameterError(f"tolerance must be a number >= 0, got {tolerance!r}.")
         intervals = superlevel(self._pieces, rounded_up(self.max_exact - slack))
-        widest = max(intervals, key=lambda ends: ends[1] - ends[0], default=None)
-        return (self.best_point, self.best_point) if widest is None else widest
+        if not intervals:
+            return self.best_point, self.best_point
+        measured = widths(np.array(intervals), checked_scale(scale or self.scale, self.low))
+        return intervals[int(np.argmax(measured))]
 
     def integral(self) -> tuple[float, float]:
         """Return bounds of the integral over the domain, rounded outward."""

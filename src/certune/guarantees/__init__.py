@@ -26,10 +26,12 @@ from certune.guarantees.sample_sizes import InstancesNeeded, instances_needed
 from certune.guarantees.selection import (
     Selection,
     one_standard_error,
-    smoothed_optimum,
+    optimum,
     standard_error,
     widest_plateau,
 )
+from certune.guarantees.shared_points import decided_at_shared_points
+from certune.guarantees.smoothing import smoothed_optimum
 from certune.guarantees.stability import (
     Bootstrap,
     CrossValidation,
@@ -38,7 +40,15 @@ from certune.guarantees.stability import (
     cross_validate,
 )
 from certune.guarantees.sums import CellCover, SignedSums, cover_of
+from certune.guarantees.surrogates import (
+    Smooth,
+    Surrogate,
+    smooth_sample,
+    step_surrogate,
+    sup_distance,
+)
 from certune.guarantees.vectors import count_utility_vectors
+from certune.guarantees.worst_case import SurrogateClass, surrogate_bound
 
 __all__ = [
     "Bootstrap",
@@ -60,6 +70,9 @@ __all__ = [
     "Selection",
     "SignedSums",
     "SimpleSetting",
+    "Smooth",
+    "Surrogate",
+    "SurrogateClass",
     "Tuned",
     "best_simple_setting",
     "betting_sequence",
@@ -67,16 +80,22 @@ __all__ = [
     "count_utility_vectors",
     "cover_of",
     "cross_validate",
+    "decided_at_shared_points",
     "instances_needed",
     "learning_curve",
     "make_guarantee",
     "massart_bound",
     "mean_interval",
     "one_standard_error",
+    "optimum",
     "rademacher",
     "rademacher_bound",
     "refine",
+    "smooth_sample",
     "smoothed_optimum",
     "standard_error",
+    "step_surrogate",
+    "sup_distance",
+    "surrogate_bound",
     "widest_plateau",
 ]

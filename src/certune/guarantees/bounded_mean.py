@@ -9,11 +9,12 @@ side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from flint import arb
 
 from certune.dual.integers import as_fraction
@@ -110,8 +111,8 @@ class Interval:
 
 
 def mean_interval(
-    sample: Sequence[Any],
-    delta: float = 0.05,
+    sample: Iterable[Any],
+    delta: float | Fraction = 0.05,
     utility_range: tuple[Any, Any] = (0, 1),
     method: str = "betting",
 ) -> Interval:
@@ -119,7 +120,7 @@ def mean_interval(
 
     Parameters
     ----------
-    sample : sequence of float, int or Fraction
+    sample : iterable of float, int or Fraction
         Independent with one distribution, all in `utility_range`.
     delta : float, default=0.05
         Probability that the interval misses the expectation, half of it on each side.
@@ -142,25 +143,32 @@ def mean_interval(
     lower = METHODS[method].lower(unit, share)
     upper = METHODS[method].lower([1 - x for x in unit], share)
     with certified():
-        start = -upper_float(-(ball(low) + ball(high - low) * max(lower, 0.0)))
-        stop = upper_float(ball(high) - ball(high - low) * max(upper, 0.0))
+        # Adding zero turns -0.0 into 0.0.
+        start = 0.0 - upper_float(-(ball(low) + ball(high - low) * max(lower, 0.0)))
+        stop = upper_float(ball(high) - ball(high - low) * max(upper, 0.0)) + 0.0
     return Interval(start, stop, float(delta), method)
 
 
 def exact_range(utility_range: tuple[Any, Any]) -> tuple[Fraction, Fraction]:
     """Return the ends of a range of utilities, low < high."""
-    ends = [as_fraction(end) for end in utility_range]
+    pair = utility_range if isinstance(utility_range, (tuple, list, np.ndarray)) else ()
+    ends = [as_fraction(end) for end in pair]
     if len(ends) != 2 or ends[0] is None or ends[1] is None or not ends[0] < ends[1]:
-        raise ParameterError(f"utility_range must be (low, high), low < high, got {utility_range}")
+        raise ParameterError(
+            f"utility_range must be (low, high), low < high, got {utility_range!r}"
+        )
     return ends[0], ends[1]
 
 
-def to_unit(sample: Sequence[Any], low: Fraction, high: Fraction) -> list[Fraction]:
+def to_unit(sample: Iterable[Any], low: Fraction, high: Fraction) -> list[Fraction]:
     """Map numbers from [low, high] to [0, 1], exactly; at least one number."""
-    numbers = [as_fraction(number) for number in sample]
+    if isinstance(sample, str) or not isinstance(sample, Iterable):
+        raise InputError(f"a sample must be a list of numbers, got {sample!r}")
+    listed = list(sample)
+    numbers = [as_fraction(number) for number in listed]
     if not numbers:
         raise InputError("a confidence interval needs at least one number, got none")
-    for given, number in zip(sample, numbers, strict=True):
+    for given, number in zip(listed, numbers, strict=True):
         if number is None or not low <= number <= high:
             raise InputError(
                 f"all numbers must lie in the range [{low}, {high}], got {given!r}; pass the "

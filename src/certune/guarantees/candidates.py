@@ -20,6 +20,7 @@ import numpy.typing as npt
 from certune.dual.integers import FloatArray, IntArray
 from certune.errors import InputError, ParameterError
 from certune.guarantees.learning import LearningCurve, curve_of, random_subsets, sizes_of
+from certune.guarantees.randomness import RandomState, generator
 from certune.guarantees.stability import CrossValidation, Fold, folds_of
 from certune.pfaffian.structure import whole_number
 
@@ -155,7 +156,7 @@ class Candidates:
         return Fraction(self.utilities[list(self.settings).index(params), instance])
 
     def cross_validate(
-        self, n_folds: int | None = None, random_state: int | np.random.Generator = 0
+        self, n_folds: int | None = None, random_state: RandomState = 0
     ) -> CrossValidation:
         """Choose the best candidate on all folds but one, and look it up on the one left out.
 
@@ -181,7 +182,7 @@ class Candidates:
         self,
         sizes: Sequence[int] | None = None,
         n_splits: int = 200,
-        random_state: int | np.random.Generator = 0,
+        random_state: RandomState = 0,
     ) -> LearningCurve:
         """Choose the best candidate on random subsets, and look it up on the other instances.
 
@@ -200,7 +201,7 @@ class Candidates:
         if n < 2:
             raise ParameterError(f"a learning curve needs at least 2 instances, got {n}")
         values, bounds, scale = self._integers
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         chosen_sizes = sizes_of(n, sizes)
         columns = []
         for size in chosen_sizes:
@@ -230,7 +231,7 @@ class Candidates:
             Source of the resamples.
         """
         count, n = whole_number("n_resamples", n_resamples, 1), self.n_instances
-        weights = np.random.default_rng(random_state).multinomial(n, np.full(n, 1 / n), size=count)
+        weights = generator(random_state).multinomial(n, np.full(n, 1 / n), size=count)
         values, bounds, scale = self._integers
         totals = weights @ values.T
         best = totals.max(axis=1)

@@ -7,14 +7,13 @@ probability delta on its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from certune.dual import PiecewiseFunction, mean
+from certune.dual import DualFunction, PiecewiseFunction, mean
 from certune.errors import InputError, ParameterError
 from certune.guarantees.bounded_mean import METHODS, to_unit
 from certune.guarantees.occam import SimpleSetting, best_simple_setting
@@ -24,15 +23,17 @@ from certune.guarantees.rademacher import (
     rademacher,
     rademacher_bound,
 )
-from certune.guarantees.records import INDEPENDENT, Evidence, OptimismBound, Tuned
+from certune.guarantees.randomness import RandomState
+from certune.guarantees.records import INDEPENDENT, Evidence, OptimismBound, Tuned, counted
 from certune.guarantees.refinement import refine
 from certune.guarantees.sums import CellCover, SignedSums
-from certune.guarantees.worst_case import worst_case_bounds
+from certune.guarantees.surrogates import Smooth, smooth_sample
+from certune.guarantees.worst_case import SurrogateClass, surrogate_bound, worst_case_bounds
 from certune.pfaffian.bounds.arithmetic import ball, certified, probability, upper_float
 from certune.pfaffian.bounds.records import Provenance
 from certune.pfaffian.structure import Structure
 
-KINDS = ("worst-case", "rademacher", "massart", *METHODS, "occam")
+KINDS = ("worst-case", "surrogate", "rademacher", "massart", *METHODS, "occam")
 _UNSEEN = "held-out instances took no part in tuning"
 
 
@@ -61,6 +62,8 @@ class Guarantee:
         Another setting, a short number, for which the tuning instances alone promise most.
     omitted : tuple of str
         Which bounds are missing, and what they need.
+    notes : tuple of str
+        What a reader should know about the sample.
     """
 
     tuning_value: float
@@ -72,6 +75,7 @@ class Guarantee:
     utility_range: tuple[float, float]
     simple: SimpleSetting | None = None
     omitted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def tightest(self) -> OptimismBound:
@@ -99,6 +103,11 @@ class Guarantee:
         """Whether every bound says no more than the range of utilities does."""
         return all(bound.vacuous for bound in self.bounds)
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the bounds assume, all of them together."""
+        return tuple(dict.fromkeys(a for bound in self.bounds for a in bound.assumptions))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain data, for JSON."""
         return {
@@ -113,6 +122,7 @@ class Guarantee:
             "bounds": [bound.to_dict() for bound in self.bounds],
             "simple": None if self.simple is None else self.simple.to_dict(),
             "omitted": list(self.omitted),
+            "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
@@ -125,14 +135,17 @@ def make_guarantee(
     tuned: Tuned,
     upper_bound: Fraction,
     *,
-    duals: Sequence[PiecewiseFunction] | None = None,
+    duals: Sequence[DualFunction] | None = None,
     cover: CellCover | None = None,
     delta: float = 0.05,
     held_out: Sequence[Fraction] | None = None,
     structure: Structure | None = None,
     kinds: Iterable[str] | None = None,
     n_draws: int = DEFAULT_DRAWS,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = 0,
+    scale: str = "linear",
+    surrogate: SurrogateClass | None = None,
+    notes: Sequence[str] = (),
 ) -> Guarantee:
     """Collect every bound on the optimism of a setting that was tuned on a sample.
 
@@ -142,8 +155,9 @@ def make_guarantee(
         Mean utility of the tuned setting, number of tuning instances, range of utilities.
     upper_bound : Fraction
         No setting has a larger mean utility on the tuning instances.
-    duals : sequence of PiecewiseFunction, optional
-        Exact utility functions of the tuning instances, if there is one parameter.
+    duals : sequence of PiecewiseFunction or PiecewisePolynomial, optional
+        Utility functions of the tuning instances, if there is one parameter. Smooth ones enter
+        the Rademacher and Massart bounds through step functions with a stated error.
     cover : CellCover, optional
         Bounds of the utilities on a cover of the settings, for the Rademacher complexity where
         there are no exact functions.
@@ -154,13 +168,19 @@ def make_guarantee(
     structure : Structure, optional
         Counts that are proved for every instance.
     kinds : iterable of str, optional
-        Which bounds to use, of "worst-case", "rademacher", "massart", "hoeffding",
+        Which bounds to use, of "worst-case", "surrogate", "rademacher", "massart", "hoeffding",
         "empirical-bernstein", "betting" and "occam"; fewer of them share `delta`. By default
-        all that apply.
+        all that apply; if none does, the range of utilities takes their place.
     n_draws : int, default=1024
         Sign vectors for the Rademacher complexity.
     random_state : int or numpy Generator, default=0
         Source of the signs.
+    scale : {"linear", "log"}, default="linear"
+        On which scale settings are simple, for the Occam bound.
+    surrogate : SurrogateClass, optional
+        A class of surrogates of the utilities with proved counts, and their measured errors.
+    notes : sequence of str
+        What a reader should know about the sample; kept in the result.
 
     Returns
     -------
@@ -168,12 +188,14 @@ def make_guarantee(
         All bounds, tightest first.
     """
     failure = Fraction(probability("delta", delta))
-    refinement = None if duals is None else refine(duals)
+    smooth = None if duals is None else smooth_sample(duals, (tuned.low, tuned.high))
+    refinement = None if duals is None else refine(_steps(duals, smooth))
     sums: SignedSums | None = refinement or cover
     if sums is not None:
-        _check_sample(tuned, sums)
+        _check_sample(tuned, sums, smooth)
     available = {
         "worst-case": structure is not None,
+        "surrogate": surrogate is not None,
         "rademacher": sums is not None,
         "massart": refinement is not None,
         "occam": refinement is not None,
@@ -184,16 +206,20 @@ def make_guarantee(
     bounds: list[OptimismBound] = []
     if structure is not None and "worst-case" in used:
         bounds += worst_case_bounds(tuned, structure, share)
+    if surrogate is not None and "surrogate" in used:
+        bounds.append(surrogate_bound(tuned, surrogate, share))
+    sup_error = Fraction(0) if smooth is None else smooth.mean_error
     if sums is not None and "rademacher" in used:
-        complexity = rademacher(sums, n_draws, random_state)
-        bounds.append(rademacher_bound(tuned, complexity, share))
+        middle = None if smooth is None else (tuned.low + tuned.high) / 2
+        complexity = rademacher(sums, n_draws, random_state, middle)
+        bounds.append(rademacher_bound(tuned, complexity, share, sup_error))
     if refinement is not None and "massart" in used:
-        bounds.append(massart_bound(tuned, refinement, share))
+        bounds.append(massart_bound(tuned, refinement, share, sup_error))
     if held_out:
         bounds += [held_out_bound(tuned, held_out, kind, share) for kind in METHODS if kind in used]
     simple = None
     if duals is not None and "occam" in used:
-        simple = best_simple_setting(mean(duals), duals, (tuned.low, tuned.high), share)
+        simple = best_simple_setting(mean(duals), duals, (tuned.low, tuned.high), share, scale)
     with certified():
         above = ball(tuned.span) * ((1 / ball(share)).log() / (2 * tuned.n_instances)).sqrt()
         best_possible = min(upper_float(ball(upper_bound) + above), float(tuned.high))
@@ -201,12 +227,33 @@ def make_guarantee(
         tuning_value=float(tuned.value),
         n_instances=tuned.n_instances,
         n_held_out=len(held_out or ()),
-        bounds=tuple(sorted(bounds, key=lambda bound: bound.value)),
+        bounds=tuple(sorted(bounds, key=lambda bound: bound.value)) or (_range_bound(tuned),),
         best_possible=best_possible,
         delta=float(delta),
         utility_range=(float(tuned.low), float(tuned.high)),
         simple=simple,
         omitted=omitted,
+        notes=tuple(notes),
+    )
+
+
+def _steps(duals: Sequence[DualFunction], smooth: Smooth | None) -> Sequence[PiecewiseFunction]:
+    constant = [dual for dual in duals if isinstance(dual, PiecewiseFunction)]
+    return constant if smooth is None else smooth.steps
+
+
+def _range_bound(tuned: Tuned) -> OptimismBound:
+    """What is known without any evidence: no utility is below the range."""
+    return tuned.bound(
+        ball(tuned.value - tuned.low),
+        name="utility range",
+        delta=0.0,
+        evidence=Evidence.WORST_CASE,
+        label="G1",
+        provenance=Provenance.CLASSICAL,
+        formula=r"\hat u - low",
+        assumptions=(),
+        note="no other bound applies",
     )
 
 
@@ -245,9 +292,10 @@ def held_out_bound(
 
 _NEEDS = {
     "worst-case": "worst-case bounds need a structure that is proved for the family",
-    "rademacher": "the Rademacher bound needs exact utility functions, or bounds on a cover",
-    "massart": "the Massart and Occam bounds need piecewise constant functions of one parameter",
-    "occam": "the Massart and Occam bounds need piecewise constant functions of one parameter",
+    "surrogate": "the bound through a surrogate class needs one with proved counts",
+    "rademacher": "the Rademacher bound needs utility functions, or bounds on a cover",
+    "massart": "the Massart and Occam bounds need utility functions of one parameter",
+    "occam": "the Massart and Occam bounds need utility functions of one parameter",
     **dict.fromkeys(
         METHODS, "held-out bounds need instances that took no part in tuning: pass held_out"
     ),
@@ -258,13 +306,17 @@ def _applicable(
     kinds: Iterable[str] | None, available: dict[str, bool]
 ) -> tuple[list[str], tuple[str, ...]]:
     """Kinds that are asked for and available, and what the others need."""
+    if isinstance(kinds, str):
+        raise ParameterError(f"kinds must be a list of names, got {kinds!r}: pass [{kinds!r}]")
     chosen = KINDS if kinds is None else tuple(kinds)
     if not chosen or any(kind not in KINDS for kind in chosen):
         raise ParameterError(f"kinds must be some of {list(KINDS)}, got {list(chosen)}")
     used = [kind for kind in KINDS if kind in chosen and available[kind]]
     missing = [_NEEDS[kind] for kind in KINDS if kind in chosen and not available[kind]]
+    if kinds is None and not available["surrogate"]:
+        missing.remove(_NEEDS["surrogate"])
     reasons = tuple(dict.fromkeys(missing))
-    if not set(used) - {"occam"}:
+    if kinds is not None and not set(used) - {"occam"}:
         raise ParameterError(
             f"no bound on the tuned setting itself is left of {list(chosen)}: add another kind"
             + "".join(f"; {reason}" for reason in reasons)
@@ -272,14 +324,17 @@ def _applicable(
     return used, reasons
 
 
-def _check_sample(tuned: Tuned, sums: SignedSums) -> None:
+def _check_sample(tuned: Tuned, sums: SignedSums, smooth: Smooth | None) -> None:
     """Raise `InputError` unless the functions belong to the tuned sample and its range."""
     if sums.n_functions != tuned.n_instances:
         raise InputError(
-            f"expected utilities of {tuned.n_instances} tuning instances, got {sums.n_functions}"
+            f"expected utilities of {counted(tuned.n_instances, 'tuning instance')}, got "
+            f"{sums.n_functions}"
         )
-    lowest = int(sums.lowest.min()) + sums.rounding
-    highest = int(sums.highest.max()) - sums.rounding
+    errors = [Fraction(0)] if smooth is None else [found.error for found in smooth.surrogates]
+    slack = sums.rounding + math.ceil(max(errors) * sums.scale)
+    lowest = int(sums.lowest.min()) + slack
+    highest = int(sums.highest.max()) - slack
     if lowest < tuned.low * sums.scale or highest > tuned.high * sums.scale:
         raise InputError(
             f"utilities must lie in the range [{tuned.low}, {tuned.high}], got bounds "

@@ -8,17 +8,26 @@ what they say beyond the largest size is an extrapolation.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from certune.dual import DualFunction
 from certune.dual.integers import FloatArray, IntArray
 from certune.errors import ParameterError
+from certune.guarantees.randomness import RandomState, generator
 from certune.guarantees.refinement import JointRefinement
 from certune.guarantees.stability import Resolve
+from certune.guarantees.surrogates import Smooth
 from certune.pfaffian.structure import whole_number
+
+# Sizes with this share of the largest optimism say nothing about how it falls.
+SATURATED = 0.9
+FEWEST_SIZES = 3
+# Relative error of the power law itself, beside that of the means over splits.
+MODEL_ERROR = 0.05
 
 
 @dataclass(frozen=True)
@@ -28,12 +37,15 @@ class PowerLaw:
     Attributes
     ----------
     scale, exponent : float
-        Least squares in logarithms, over the sizes with positive mean optimism; the exponent is
-        kept between 1/4 and 1.
+        Weighted least squares in logarithms; the exponent is kept between 1/2, which bounds of
+        the optimism have, and 1.
+    n_sizes : int
+        Number of sizes that the fit uses.
     """
 
     scale: float
     exponent: float
+    n_sizes: int
 
     def instances_for(self, epsilon: float) -> int:
         """Return the number of instances at which the fit falls to epsilon."""
@@ -59,7 +71,7 @@ class LearningCurve:
         Number of instances in all.
     tuning_bound : ndarray of float, optional
         Mean of proved bounds of the best utility on the tuning instances, if settings were chosen
-        from candidates; None if they are the proved optima.
+        from candidates or by surrogates; None if they are the proved optima.
     """
 
     sizes: IntArray
@@ -78,19 +90,30 @@ class LearningCurve:
         return self.tuning - self.held_out
 
     def fit(self) -> PowerLaw | None:
-        """Fit a power law to the optimism; None if fewer than two sizes have a positive one."""
-        positive = self.optimism > 0
-        if positive.sum() < 2:
+        """Fit a power law to the optimism; None if fewer than three sizes can be used.
+
+        Sizes at which the optimism is saturated, nine tenths of the largest or more, are left
+        out: with so few instances nearly everything can be attained on them. Weights grow with
+        the size and fall with the spread over splits.
+        """
+        usable = (self.optimism > 0) & (self.optimism < SATURATED * self.optimism.max())
+        if usable.sum() < FEWEST_SIZES:
             return None
-        x, y = np.log(self.sizes[positive]), np.log(self.optimism[positive])
-        slope = float(np.polyfit(x, y, 1)[0])
-        exponent = min(max(-slope, 0.25), 1.0)
-        return PowerLaw(float(np.exp((y + exponent * x).mean())), exponent)
+        x, y = np.log(self.sizes[usable]), np.log(self.optimism[usable])
+        noise = (self.optimism_spread[usable] / self.optimism[usable]) ** 2 / self.n_splits
+        weights = self.sizes[usable] / (noise + MODEL_ERROR**2)
+        # np.polyfit squares its weights.
+        slope = float(np.polyfit(x, y, 1, w=np.sqrt(weights))[0])
+        exponent = min(max(-slope, 0.5), 1.0)
+        scale = float(np.exp(np.average(y + exponent * x, weights=weights)))
+        return PowerLaw(scale, exponent, int(usable.sum()))
 
     def __str__(self) -> str:
         lines = ["instances  tuning  held-out  optimism"]
         for row in zip(self.sizes, self.tuning, self.held_out, self.optimism, strict=True):
             lines.append("{:9d}  {:.4f}    {:.4f}    {:.4f}".format(*row))
+        if self.fit() is None:
+            lines.append("too few sizes to extrapolate: pass more instances, or other sizes")
         return "\n".join(lines)
 
 
@@ -98,8 +121,9 @@ def learning_curve(
     refinement: JointRefinement,
     sizes: Sequence[int] | None = None,
     n_splits: int = 200,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = 0,
     resolve: Resolve | None = None,
+    smooth: Smooth | None = None,
 ) -> LearningCurve:
     """Tune random subsets exactly and evaluate them on the other instances.
 
@@ -119,13 +143,21 @@ def learning_curve(
     resolve : callable, optional
         Gives the utility of an instance where its function is not decided; its lower bound
         counts otherwise.
+    smooth : Smooth, optional
+        The utility functions themselves, if those of the refinement are surrogates: settings are
+        chosen by the surrogates, within twice their error of the best, and evaluated by these.
     """
     n, count = refinement.n_functions, whole_number("n_splits", n_splits, 2)
     if n < 2:
         raise ParameterError(f"a learning curve needs at least 2 instances, got {n}")
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     chosen = sizes_of(n, sizes)
-    return curve_of(chosen, [_splits(refinement, size, count, rng, resolve) for size in chosen], n)
+    columns = [_splits(refinement, size, count, rng, resolve, smooth) for size in chosen]
+    reached = None
+    if smooth is not None:
+        error = float(max(surrogate.error for surrogate in smooth.surrogates))
+        reached = np.array([best.mean() + error for _, _, best in columns])
+    return curve_of(chosen, [column[:2] for column in columns], n, reached)
 
 
 def curve_of(
@@ -163,6 +195,8 @@ def curve_of(
 
 def sizes_of(n: int, sizes: Sequence[int] | None) -> list[int]:
     """Return checked numbers of tuning instances, smaller than n; by default 1, 2, 5, 10, ..."""
+    if sizes is not None and (isinstance(sizes, str) or not isinstance(sizes, Iterable)):
+        raise ParameterError(f"sizes must be a list of whole numbers, got {sizes!r}")
     chosen = _default_sizes(n) if sizes is None else [whole_number("size", s, 1) for s in sizes]
     if not chosen or max(chosen) >= n:
         raise ParameterError(f"sizes must be smaller than the number of instances, {n}: {sizes!r}")
@@ -187,24 +221,30 @@ def _splits(
     n_splits: int,
     rng: np.random.Generator,
     resolve: Resolve | None,
-) -> tuple[FloatArray, FloatArray]:
+    smooth: Smooth | None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Utilities on the tuning instances and on the others, and the best of the refinement."""
     n = refinement.n_functions
     weights = random_subsets(n, size, n_splits, rng)
     optima = refinement.optima(weights)
-    utilities = utilities_at(refinement, optima.centres, resolve)
+    functions = refinement.functions if smooth is None else smooth.functions
+    utilities = utilities_at(functions, optima.centres, resolve)
     held_out = np.where(weights == 0, utilities, 0.0).sum(axis=1) / (n - size)
-    return optima.values, held_out
+    if smooth is None:
+        return optima.values, held_out, optima.values
+    tuning = np.where(weights == 1, utilities, 0.0).sum(axis=1) / size
+    return tuning, held_out, optima.values
 
 
 def utilities_at(
-    refinement: JointRefinement, coordinates: FloatArray, resolve: Resolve | None
+    functions: Sequence[DualFunction], coordinates: FloatArray, resolve: Resolve | None
 ) -> FloatArray:
     """Utility of every instance (columns) at coordinates (rows), as floats."""
-    table = np.column_stack([function(coordinates) for function in refinement.functions])
+    table = np.column_stack([function(coordinates) for function in functions])
     for row, column in np.argwhere(np.isnan(table)):
         t = float(coordinates[row])
         if resolve is None:
-            value: Fraction = refinement.functions[column].enclose_exact(t)[0]
+            value: Fraction = functions[column].enclose_exact(t)[0]
         else:
             value = resolve(int(column), t)
         table[row, column] = float(value)

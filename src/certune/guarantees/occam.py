@@ -10,6 +10,7 @@ in good intervals are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from certune.dual import PiecewiseFunction
+from certune.dual import DualFunction
 from certune.guarantees.bounded_mean import METHODS, to_unit
 from certune.guarantees.records import INDEPENDENT, Evidence, OptimismBound, Tuned
 from certune.pfaffian.bounds.arithmetic import ball, certified
@@ -34,7 +35,8 @@ class SimpleSetting:
     Attributes
     ----------
     coordinate : float
-        Coordinate t of the setting: ``low + (high - low) * odd / 2**level``, rounded.
+        Coordinate t of the setting: ``low + (high - low) * odd / 2**level``, rounded; on a
+        logarithmic scale the same of logarithms.
     level : int
         Length of the fraction in bits, at least 1.
     tuning_value : float
@@ -74,17 +76,26 @@ def prior(level: int) -> Fraction:
     return Fraction(1, level * (level + 1) * 2 ** (level - 1))
 
 
-def level_coordinates(low: float, high: float, level: int) -> list[float]:
-    """Return all settings of a level, the nearest floats to the fractions of the range."""
+def level_coordinates(low: float, high: float, level: int, scale: str = "linear") -> list[float]:
+    """Return all settings of a level, the nearest floats to the fractions of the range.
+
+    On a logarithmic scale they are floats close to the fractions of the logarithmic range; which
+    floats is of no matter, as long as no instance has a say in it.
+    """
+    if scale == "log":
+        first, ratio = math.log(low), math.log(high) - math.log(low)
+        places = (math.exp(first + ratio * (odd / 2**level)) for odd in range(1, 2**level, 2))
+        return [min(max(place, low), high) for place in places]
     start, width = Fraction(low), Fraction(high) - Fraction(low)
     return [float(start + width * Fraction(odd, 2**level)) for odd in range(1, 2**level, 2)]
 
 
 def best_simple_setting(
-    landscape: PiecewiseFunction,
-    duals: Sequence[PiecewiseFunction],
+    landscape: DualFunction,
+    duals: Sequence[DualFunction],
     utility_range: tuple[Fraction, Fraction],
     delta: Fraction,
+    scale: str = "linear",
 ) -> SimpleSetting:
     """Return the simple setting with the best guaranteed expected utility.
 
@@ -93,35 +104,39 @@ def best_simple_setting(
 
     Parameters
     ----------
-    landscape : PiecewiseFunction
+    landscape : PiecewiseFunction or PiecewisePolynomial
         Mean of the utility functions.
-    duals : sequence of PiecewiseFunction
+    duals : sequence of PiecewiseFunction or PiecewisePolynomial
         Utility functions of the tuning instances.
     utility_range : tuple of Fraction
         Smallest and largest utility of any instance.
     delta : Fraction
         Probability that the promise of *some* simple setting does not hold.
+    scale : {"linear", "log"}, default="linear"
+        Whether fractions of the range or of its logarithm are simple; chosen before any instance
+        is seen.
     """
     found: list[SimpleSetting] = []
     for level in range(1, DEEPEST_LEVEL + 1):
-        points = level_coordinates(landscape.low, landscape.high, level)
+        points = level_coordinates(landscape.low, landscape.high, level, scale)
         means = np.nan_to_num(np.asarray(landscape(points)), nan=-np.inf)
         best = int(np.argmax(means))
         found.append(_setting(duals, points[best], level, utility_range, delta))
-        if means[best] == landscape.max():
+        if means[best] >= landscape.max():
             break
     return max(found, key=lambda setting: setting.expected_utility)
 
 
 def _setting(
-    duals: Sequence[PiecewiseFunction],
+    duals: Sequence[DualFunction],
     coordinate: float,
     level: int,
     utility_range: tuple[Fraction, Fraction],
     delta: Fraction,
 ) -> SimpleSetting:
-    # Where a utility is not decided, its lower bound is the safe side.
-    utilities = [dual.enclose_exact(coordinate)[0] for dual in duals]
+    # Where a utility is not decided, or has a stated error, its lower bound is the safe side.
+    lowest = utility_range[0]
+    utilities = [max(dual.enclose_exact(coordinate)[0], lowest) for dual in duals]
     value = sum(utilities, Fraction(0)) / len(utilities)
     tuned = Tuned(value, len(utilities), *utility_range)
     lower = METHODS["betting"].lower(to_unit(utilities, *utility_range), delta * prior(level))

@@ -1,15 +1,19 @@
 """Empirical Rademacher complexity: how well can settings follow random signs on this sample?
 
-For signs xi_i = ±1 the supremum over *all* settings of the signed mean of the utilities is the
-maximum of one step function, and is computed without error on the joint refinement. Few signs are
+For signs xi_i = ±1 the supremum over *all* settings, which are floats, of the signed mean of the
+utilities is the maximum of one step function. On the joint refinement it is computed without error
+where utilities are decided, and bounded from above where different functions are open at the same
+float, which keeps the guarantee valid. Few signs are
 enumerated, many are drawn; the chance of the draw is part of the bound. It is the quantity of
 `lm:balcan-refined-icml` and `lm:pdim-to-rademacher`, evaluated rather than bounded.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ import numpy.typing as npt
 from flint import arb, fmpq
 
 from certune.errors import ParameterError
+from certune.guarantees.randomness import RandomState, generator
 from certune.guarantees.records import INDEPENDENT, Evidence, OptimismBound, Tuned
 from certune.guarantees.refinement import JointRefinement
 from certune.guarantees.sums import SignedSums
@@ -61,7 +66,8 @@ class RademacherComplexity:
 def rademacher(
     sums: SignedSums,
     n_draws: int = DEFAULT_DRAWS,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = 0,
+    middle: Fraction | None = None,
 ) -> RademacherComplexity:
     """Compute the empirical Rademacher complexity of a sample of utility functions.
 
@@ -75,19 +81,26 @@ def rademacher(
         Number of sign vectors; all 2^N are used if they are not more than this.
     random_state : int or numpy Generator, default=0
         Source of the signs.
+    middle : Fraction, optional
+        Centre c of all utilities, for surrogates, whose own centres are not those of the
+        utilities; by default that of each function.
     """
     n, wanted = sums.n_functions, _count(n_draws)
     exhaustive = n < 63 and 2**n <= wanted
     total = 2**n if exhaustive else wanted
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
+    doubled_middles, rounding = sums.doubled_middles, sums.rounding
+    if middle is not None:
+        doubled_middles = np.full(n, math.floor(2 * middle * sums.scale))
+        rounding = max(rounding, int((2 * middle * sums.scale).denominator > 1))
     # A rounded middle depends on the scale, hence on all instances; the true one is this close.
-    slack = 2 * n * sums.rounding
+    slack = 2 * n * rounding
     lower_sum, upper_sum, doubles = 0, 0, []
     for start in range(0, total, _CHUNK):
         rows = min(_CHUNK, total - start)
         signs = _all_signs(n, start, rows) if exhaustive else _random_signs(rng, rows, n)
         lower, upper = sums.signed_suprema(signs)
-        shifts = signs.astype(np.int64) @ sums.doubled_middles
+        shifts = signs.astype(np.int64) @ doubled_middles
         lower_sum += int((2 * lower - shifts - slack).sum(dtype=object))
         upper_sum += int((2 * upper - shifts + slack).sum(dtype=object))
         doubles.append((2 * upper - shifts) / (2.0 * sums.scale * n))
@@ -153,11 +166,18 @@ def rademacher_bound(
         provenance=Provenance.CLASSICAL,
         formula=formula + (r",\ \hat R = \hat R_{surrogate} + \xi" if through else ""),
         assumptions=(INDEPENDENT,),
-        note="all sign vectors" if n_draws is None else f"{n_draws} random sign vectors",
+        note=("all sign vectors" if n_draws is None else f"{n_draws} random sign vectors")
+        + _within(sup_error),
     )
 
 
-def massart_bound(tuned: Tuned, refinement: JointRefinement, delta: Any) -> OptimismBound:
+def _within(sup_error: Any) -> str:
+    return f" of steps within {float(sup_error):.2g}" if sup_error else ""
+
+
+def massart_bound(
+    tuned: Tuned, refinement: JointRefinement, delta: Any, sup_error: Any = 0
+) -> OptimismBound:
     """Bound the optimism by the number of utility vectors and the ranges of the utilities.
 
     Parameters
@@ -168,23 +188,28 @@ def massart_bound(tuned: Tuned, refinement: JointRefinement, delta: Any) -> Opti
         The utility functions of the tuning instances.
     delta : Fraction
         Probability of failure.
+    sup_error : float or Fraction, default=0
+        As for `rademacher_bound`.
     """
     n, n_vectors = tuned.n_instances, count_utility_vectors(refinement)
     spans = (refinement.highest - refinement.lowest).tolist()
     with certified():
         mean_square = arb(fmpq(sum(h * h for h in spans), n * refinement.scale**2))
-        upper = (mean_square * arb(n_vectors).log() / (2 * n)).sqrt()
+        upper = (mean_square * arb(n_vectors).log() / (2 * n)).sqrt() + ball(sup_error)
     optimism, formula = optimism_from_complexity(tuned, upper, delta, None)
     return tuned.bound(
         optimism,
-        name="Massart",
+        name="surrogate Massart" if sup_error else "Massart",
         delta=float(delta),
         evidence=Evidence.TUNING,
         label="G4",
         provenance=Provenance.R7,
-        formula=formula + r",\ \hat R = \tfrac{h}{2} \sqrt{2 \ln \hat M / N}",
+        formula=formula
+        + r",\ \hat R = \tfrac{h}{2} \sqrt{2 \ln \hat M / N}"
+        + (r" + \xi" if sup_error else ""),
         assumptions=(INDEPENDENT,),
-        note=f"{n_vectors} utility vectors" if n_vectors < 10**9 else "over 10^9 utility vectors",
+        note=(f"{n_vectors} utility vectors" if n_vectors < 10**9 else "over 10^9 utility vectors")
+        + _within(sup_error),
     )
 
 

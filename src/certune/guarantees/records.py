@@ -14,6 +14,11 @@ from certune.pfaffian.bounds.records import Bound
 INDEPENDENT = "instances are drawn independently from one distribution"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 instance", "2 instances"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class Evidence(StrEnum):
     """What a bound was computed from; its value is what tables show."""
 

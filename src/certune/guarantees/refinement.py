@@ -4,6 +4,10 @@ Between two neighbouring breakpoints of any instance every utility is constant, 
 vectors (u_1(t), ..., u_N(t)) of all settings t form a finite list. What the sample says about
 settings that were not even tried is a computation on this list: the complexity of the class on
 the sample, and the optimum of any re-weighted sample.
+
+Settings are floats. Where a change is enclosed by two neighbouring floats there is no setting in
+between, and nothing to be undecided about. Equal functions, as of an instance that was drawn
+twice, are kept once: what is not decided about one of them is the same for all.
 """
 
 from __future__ import annotations
@@ -65,10 +69,14 @@ class JointRefinement:
     ----------
     functions : tuple of PiecewiseFunction
         The functions, over one domain.
+    distinct : tuple of PiecewiseFunction
+        The different ones among them.
     begins : ndarray of float
         Left ends of the states.
     n_open : ndarray of int
-        Number of functions that are not decided in each state.
+        Number of different functions that are not decided in each state.
+    is_setting : ndarray of bool
+        Whether a float lies in the state; open intervals between neighbouring floats have none.
     lowest, highest : ndarray of int
         Bounds of each function over the whole domain, times `scale`.
     scale : int
@@ -78,12 +86,15 @@ class JointRefinement:
     """
 
     functions: tuple[PiecewiseFunction, ...]
+    distinct: tuple[PiecewiseFunction, ...]
     begins: FloatArray
     n_open: IntArray
+    is_setting: BoolArray
     lowest: IntArray
     highest: IntArray
     scale: int
     is_exact: bool
+    _group: IntArray
     _first_lower: IntArray
     _first_upper: IntArray
     _function: IntArray
@@ -109,11 +120,11 @@ class JointRefinement:
 
     @property
     def events(self) -> tuple[IntArray, IntArray, BoolArray]:
-        """Function, direction (+1 opens a gap, -1 closes it), and whether a state begins."""
+        """Distinct function, direction (+1 opens a gap, -1 closes it), whether a state begins."""
         return self._function, self._opening, self._complete
 
     def signed_suprema(self, signs: npt.NDArray[np.int8]) -> tuple[IntArray, IntArray]:
-        """Bound sup_t of sum_i signs[k, i] u_i(t), times `scale`, for every row k.
+        """Bound sup_t of sum_i signs[k, i] u_i(t) over floats t, times `scale`, for every row k.
 
         O(B) a row for B breakpoints in all.
 
@@ -129,9 +140,18 @@ class JointRefinement:
             self._step_lower,
             self._step_upper,
             self._complete,
-            signs,
+            self.is_setting,
+            self._grouped(signs),
         )
         return bounds
+
+    def _grouped(self, weights: IntArray) -> IntArray:
+        """Sum the weights of equal functions: a column for each distinct one."""
+        if len(self.distinct) == len(self.functions):
+            return weights.astype(np.int64)
+        grouped = np.zeros((len(self.distinct), len(weights)), dtype=np.int64)
+        np.add.at(grouped, self._group, weights.T)
+        return np.ascontiguousarray(grouped.T)
 
     def optima(self, weights: npt.NDArray[np.int64]) -> Optima:
         """Maximise sum_i weights[k, i] u_i for every row k, exactly.
@@ -155,7 +175,13 @@ class JointRefinement:
         args = (self._function, self._step_lower, self._step_upper, self._opening, self._complete)
         high = self.functions[0].high
         values, starts, stops, n_candidates = weighted_optima(
-            self._first_lower, self._first_upper, *args, self.begins, high, weights, *hits
+            self._first_lower,
+            self._first_upper,
+            *args,
+            self.begins,
+            high,
+            self._grouped(weights),
+            *hits,
         )
         means = values / (sums * float(self.scale))
         if not self.is_exact and (n_candidates > 1).any():
@@ -201,15 +227,16 @@ def refine(functions: Sequence[PiecewiseFunction]) -> JointRefinement:
     """
     listed = tuple(functions)
     _check(listed)
-    values, lower, upper, scale, is_exact = _integers(listed)
-    counts = [function.n_pieces for function in listed]
-    owner = np.repeat(np.arange(len(listed)), [count - 1 for count in counts])
+    distinct, group = _distinct(listed)
+    values, lower, upper, scale, is_exact = _integers(distinct, len(listed))
+    counts = [function.n_pieces for function in distinct]
+    owner = np.repeat(np.arange(len(distinct)), [count - 1 for count in counts])
     firsts = np.cumsum([0, *counts[:-1]])
     is_first = np.zeros(sum(counts), dtype=bool)
     is_first[firsts] = True
     is_last = np.append(is_first[1:], True)
-    opens = np.concatenate([function.stops[:-1] for function in listed])
-    closes = np.concatenate([function.starts[1:] for function in listed])
+    opens = np.concatenate([function.stops[:-1] for function in distinct])
+    closes = np.concatenate([function.starts[1:] for function in distinct])
     positions = np.concatenate((closes, opens))
     # Gaps are open: at one place closing comes before opening, which a stable sort keeps.
     order = np.argsort(positions, kind="stable")
@@ -222,14 +249,19 @@ def refine(functions: Sequence[PiecewiseFunction]) -> JointRefinement:
     ]
     ranges = [np.split(part, np.cumsum(counts)[:-1]) for part in values]
     gaps = [np.split(part, np.cumsum([c - 1 for c in counts])[:-1]) for part in (lower, upper)]
+    lowest = np.array([_least(*both) for both in zip(ranges[0], gaps[0], strict=True)])
+    highest = np.array([-_least(-p, -g) for p, g in zip(ranges[1], gaps[1], strict=True)])
     return JointRefinement(
         functions=listed,
+        distinct=distinct,
         begins=np.append(listed[0].low, positions[complete]),
         n_open=np.append(0, np.cumsum(opening)[complete]),
-        lowest=np.array([_least(*both) for both in zip(ranges[0], gaps[0], strict=True)]),
-        highest=np.array([-_least(-p, -g) for p, g in zip(ranges[1], gaps[1], strict=True)]),
+        is_setting=_settings(positions[complete], opening[complete]),
+        lowest=lowest[group],
+        highest=highest[group],
         scale=scale,
         is_exact=is_exact,
+        _group=group,
         _first_lower=values[0][firsts],
         _first_upper=values[1][firsts],
         _function=np.concatenate((owner, owner))[order],
@@ -238,6 +270,23 @@ def refine(functions: Sequence[PiecewiseFunction]) -> JointRefinement:
         _opening=opening,
         _complete=complete,
     )
+
+
+def _distinct(
+    functions: tuple[PiecewiseFunction, ...],
+) -> tuple[tuple[PiecewiseFunction, ...], IntArray]:
+    """Return the different functions, in order, and which of them each function is."""
+    places: dict[PiecewiseFunction, int] = {}
+    group = [places.setdefault(function, len(places)) for function in functions]
+    return tuple(places), np.array(group)
+
+
+def _settings(positions: FloatArray, opening: IntArray) -> BoolArray:
+    """Tell which states contain a float: all but open intervals between neighbouring floats."""
+    is_setting = np.ones(positions.size + 1, dtype=bool)
+    is_open = (opening[:-1] > 0) & (opening[1:] < 0)
+    is_setting[1:-1] = ~is_open | (np.nextafter(positions[:-1], np.inf) < positions[1:])
+    return is_setting
 
 
 def _least(pieces: IntArray, gaps: IntArray) -> int:
@@ -262,7 +311,7 @@ def _check(functions: tuple[Any, ...]) -> None:
 
 
 def _integers(
-    functions: tuple[PiecewiseFunction, ...],
+    functions: tuple[PiecewiseFunction, ...], n_summands: int
 ) -> tuple[tuple[IntArray, IntArray], IntArray, IntArray, int, bool]:
     """Values of pieces (lower, upper) and bounds in gaps as int64 over one scale."""
     denominator = math.lcm(*{function.denominator for function in functions})
@@ -270,8 +319,8 @@ def _integers(
         max(map(magnitude, (f.numerators, f.gap_lower, f.gap_upper))) * denominator // f.denominator
         for f in functions
     )
-    # Sums of one number from each function, doubled, shall fit with room for differences.
-    room = INT64_LIMIT // (4 * len(functions))
+    # Sums of one number from each summand, doubled, shall fit with room for differences.
+    room = INT64_LIMIT // (4 * n_summands)
     is_exact = max(largest, 1) <= room and denominator <= room
     size = max(Fraction(largest, denominator), Fraction(1))
     scale = denominator if is_exact else 1 << (math.floor(room / (size + 1)).bit_length() - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -119,6 +118,11 @@ class _Targets:
     span: Fraction
     n_seen: int
 
+    @property
+    def two_sided(self) -> Any:
+        """Logarithm of 2 / delta, a ball: half of delta for an error on either side."""
+        return (2 / ball(self.delta)).log()
+
     def answer(
         self, n_instances: int, purpose: str, is_estimate: bool, **described: Any
     ) -> InstancesNeeded:
@@ -138,17 +142,16 @@ class _Targets:
 
 
 def _hoeffding(targets: _Targets) -> InstancesNeeded:
-    logarithm = (1 / ball(targets.delta)).log()
-    n = targets.smallest(
-        lambda n: ball(targets.span) ** 2 * logarithm <= 2 * n * ball(targets.epsilon) ** 2
-    )
+    with certified():
+        needed = ball(targets.span) ** 2 * targets.two_sided / (2 * ball(targets.epsilon) ** 2)
+    n = targets.smallest(lambda n: needed <= n)
     return targets.answer(
         n,
         HELD_OUT,
         False,
         label="Hoeffding 1963",
         provenance=Provenance.CLASSICAL,
-        formula=r"H^2 \ln(1/\delta) / (2 \epsilon^2)",
+        formula=r"H^2 \ln(2/\delta) / (2 \epsilon^2)",
         assumptions=(INDEPENDENT,),
         note="range of the utility only",
     )
@@ -158,12 +161,11 @@ def _from_variance(targets: _Targets, utilities: Sequence[Fraction]) -> Instance
     mean = sum(utilities, Fraction(0)) / len(utilities)
     # One more square than there are degrees of freedom, so that equal utilities do not count as 0.
     squares = sum(((u - mean) ** 2 for u in utilities), targets.span**2 / 4)
-    variance = float(squares) / len(utilities)
-    logarithm = math.log(2 / targets.delta)
-    n = math.ceil(
-        2 * variance * logarithm / float(targets.epsilon) ** 2
-        + 2 * float(targets.span) * logarithm / (3 * float(targets.epsilon))
-    )
+    with certified():
+        epsilon, logarithm = ball(targets.epsilon), targets.two_sided
+        needed = 2 * ball(squares / len(utilities)) * logarithm / epsilon**2
+        needed += 2 * ball(targets.span) * logarithm / (3 * epsilon)
+    n = targets.smallest(lambda n: needed <= n)
     return targets.answer(
         n,
         HELD_OUT,

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from certune.dual import PiecewiseFunction, mean
+from certune.dual import DualFunction, PiecewiseFunction, mean
 from certune.dual.integers import FloatArray
 from certune.errors import ParameterError
+from certune.guarantees.randomness import RandomState, generator
 from certune.guarantees.refinement import JointRefinement
-from certune.guarantees.selection import Selection, widest_plateau
+from certune.guarantees.selection import Selection, optimum
+from certune.guarantees.surrogates import Smooth
+from certune.pfaffian.bounds.arithmetic import probability
 from certune.pfaffian.structure import whole_number
 
 if TYPE_CHECKING:
@@ -112,16 +115,18 @@ class CrossValidation:
 
 
 def cross_validate(
-    duals: Sequence[PiecewiseFunction],
+    duals: Sequence[DualFunction],
     n_folds: int | None = None,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = 0,
     resolve: Resolve | None = None,
 ) -> CrossValidation:
     """Tune on all folds but one, exactly, and look up the utility on the one left out.
 
+    Smooth functions are tuned up to their stated errors, as by ``certune.tune``.
+
     Parameters
     ----------
-    duals : sequence of PiecewiseFunction
+    duals : sequence of PiecewiseFunction or PiecewisePolynomial
         Utility functions of at least two instances.
     n_folds : int, optional
         Number of folds, 2 to N; by default 10, or N if there are fewer instances.
@@ -135,7 +140,7 @@ def cross_validate(
     utilities: list[Fraction] = [Fraction(0)] * n
     folds = []
     for left_out in folds_of(n, n_folds, random_state):
-        chosen = widest_plateau(mean(duals[i] for i in range(n) if i not in left_out), rule="best")
+        chosen = optimum(mean(duals[i] for i in range(n) if i not in left_out), rule="best")
         for i in left_out:
             utilities[i] = utility_at(duals, i, chosen.coordinate, resolve)
         value = sum((utilities[i] for i in left_out), Fraction(0)) / len(left_out)
@@ -143,9 +148,7 @@ def cross_validate(
     return CrossValidation(tuple(folds), tuple(utilities))
 
 
-def folds_of(
-    n: int, n_folds: int | None, random_state: int | np.random.Generator
-) -> list[tuple[int, ...]]:
+def folds_of(n: int, n_folds: int | None, random_state: RandomState) -> list[tuple[int, ...]]:
     """Return a random partition of n instances into folds, by default 10 or n if there are fewer.
 
     Parameters
@@ -162,12 +165,12 @@ def folds_of(
     count = min(n, 10) if n_folds is None else whole_number("n_folds", n_folds, 2)
     if count > n:
         raise ParameterError(f"n_folds must be at most the number of instances, {n}, got {count}")
-    order = np.random.default_rng(random_state).permutation(n)
+    order = generator(random_state).permutation(n)
     return [tuple(sorted(part.tolist())) for part in np.array_split(order, count)]
 
 
 def utility_at(
-    duals: Sequence[PiecewiseFunction], index: int, t: float, resolve: Resolve | None
+    duals: Sequence[DualFunction], index: int, t: float, resolve: Resolve | None
 ) -> Fraction:
     """Utility of an instance at t; where it is not decided, by `resolve` or its lower bound."""
     lower, upper = duals[index].enclose_exact(t)
@@ -183,14 +186,18 @@ class Bootstrap:
     coordinates : ndarray of float
         The setting that tuning would choose in each resample.
     optimal_share : PiecewiseFunction
-        For each t the share of resamples in which t is optimal; in gaps, bounds of it.
+        For each t the share of resamples in which t is optimal; in gaps, bounds of it. For smooth
+        utilities, t is best for step functions close to them, hence within `tolerance`.
     chosen_share : float
-        That share at the tuned setting.
+        Share of resamples in which the tuned setting is optimal, up to `tolerance`.
+    tolerance : float
+        How much worse than the optimum an optimal setting may be: 0 unless utilities are smooth.
     """
 
     coordinates: FloatArray
     optimal_share: PiecewiseFunction
     chosen_share: float
+    tolerance: float = 0.0
 
     @property
     def n_resamples(self) -> int:
@@ -210,15 +217,15 @@ class Bootstrap:
         delta : float, default=0.1
             Share that is cut off, half on each side.
         """
-        if not 0 < delta < 1:
-            raise ParameterError(f"delta must lie strictly between 0 and 1, got {delta!r}")
-        low, high = np.quantile(self.coordinates, (delta / 2, 1 - delta / 2)).tolist()
+        share = float(probability("delta", delta)) / 2
+        low, high = np.quantile(self.coordinates, (share, 1 - share)).tolist()
         return low, high
 
     def __str__(self) -> str:
         low, high = self.quantiles()
+        optimal = f"within {self.tolerance:.2g} of the optimum" if self.tolerance else "optimal"
         return (
-            f"{self.n_resamples} resamples: the tuned setting is optimal in "
+            f"{self.n_resamples} resamples: the tuned setting is {optimal} in "
             f"{100 * self.chosen_share:.1f} %, 90 % of the chosen settings lie in "
             f"[{low:.6g}, {high:.6g}]"
         )
@@ -227,7 +234,8 @@ class Bootstrap:
 def bootstrap(
     refinement: JointRefinement,
     n_resamples: int = 1000,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = 0,
+    smooth: Smooth | None = None,
 ) -> Bootstrap:
     """Find the optimal set of samples drawn with replacement, exactly in each.
 
@@ -241,9 +249,11 @@ def bootstrap(
         Number of resamples.
     random_state : int or numpy Generator, default=0
         Source of the resamples.
+    smooth : Smooth, optional
+        The utility functions themselves, if those of the refinement are surrogates.
     """
     count, n = whole_number("n_resamples", n_resamples, 1), refinement.n_functions
-    weights = np.random.default_rng(random_state).multinomial(n, np.full(n, 1 / n), size=count)
+    weights = generator(random_state).multinomial(n, np.full(n, 1 / n), size=count)
     optima = refinement.optima(weights)
     decided = refinement.n_open == 0
     ends = np.append(refinement.begins[1:], refinement.functions[0].high)
@@ -258,5 +268,12 @@ def bootstrap(
         count,
         refinement.functions[0].name,
     )
-    chosen = widest_plateau(mean(refinement.functions)).coordinate
-    return Bootstrap(optima.centres, share, float(share.enclose_exact(chosen)[0]))
+    if smooth is None:
+        chosen = mean(refinement.functions).best_point
+        return Bootstrap(optima.centres, share, float(share.enclose_exact(chosen)[0]))
+    error = float(max(surrogate.error for surrogate in smooth.surrogates))
+    chosen = mean(smooth.functions).best_point
+    reached = weights @ [float(f.enclose_exact(chosen)[0]) for f in smooth.functions] / n
+    errors = weights @ [float(surrogate.error) for surrogate in smooth.surrogates] / n
+    close = optima.values + errors - reached <= 4 * error
+    return Bootstrap(optima.centres, share, float(close.mean()), 4 * error)

@@ -1,9 +1,10 @@
 """How many utility vectors does a sample have? The count in Massart's lemma.
 
-Over all settings t, the vectors (u_1(t), ..., u_N(t)) are finitely many. Where functions are only
-bounded, between neighbouring floats or in undecided gaps, the vector lies in a box; its corners
-are counted in its place. All vectors then lie in the convex hull of those counted, and a convex
-hull has the Rademacher complexity of its corners (``docs/theory/guarantees.md``).
+Over all settings t, which are floats, the vectors (u_1(t), ..., u_N(t)) are finitely many. Where
+functions are only bounded, in gaps with a float inside, the vector lies in a box; its corners are
+counted in its place. Equal functions have equal entries, so that one of them is looked at. All
+vectors then lie in the convex hull of those counted, and a convex hull has the Rademacher
+complexity of its corners (``docs/theory/guarantees.md``).
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ class _Vector:
 def count_utility_vectors(refinement: JointRefinement) -> int:
     """Return the number of distinct utility vectors of a sample, corners of open boxes included.
 
+    It is an upper bound of the number over all floats t, and that number if no gap has a float
+    inside.
+
     O(B log N) for B breakpoints of N functions, if not more than a few of them are open at the
     same place.
 
@@ -73,12 +77,13 @@ def count_utility_vectors(refinement: JointRefinement) -> int:
     >>> count_utility_vectors(refine([step, step * 2]))
     4
     """
-    functions = refinement.functions
+    functions = refinement.distinct
     vector = _Vector([int(function.numerators[0]) for function in functions])
     seen, extra = {vector.number}, 0
     piece = [0] * len(functions)
     # A dict keeps the order of opening, so that corners are enumerated in a fixed order.
     opened: dict[int, tuple[int, int]] = {}
+    state = 0
     for index, direction, complete in zip(
         *(array.tolist() for array in refinement.events), strict=True
     ):
@@ -91,6 +96,9 @@ def count_utility_vectors(refinement: JointRefinement) -> int:
             del opened[index]
             vector[index] = int(function.numerators[piece[index]])
         if not complete:
+            continue
+        state += 1
+        if not refinement.is_setting[state]:
             continue
         if len(opened) > MOST_OPEN:
             extra += 1 << len(opened)

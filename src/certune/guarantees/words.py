@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from certune.guarantees.records import counted
+
 if TYPE_CHECKING:
     from certune.guarantees.guarantee import Guarantee
 
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
 def guarantee_in_words(guarantee: Guarantee) -> str:
     """Return the text of a guarantee."""
     confidence = f"{100 * (1 - guarantee.delta):.6g} % confidence"
-    lines = [f"on {guarantee.n_instances} tuning instances: {guarantee.tuning_value:.4f}"]
+    tuning = counted(guarantee.n_instances, "tuning instance")
+    lines = [f"on {tuning}: {guarantee.tuning_value:.4f}"]
     if guarantee.vacuous:
         lines += [
             f"on a new instance: no bound says anything at {confidence}.",
@@ -42,5 +45,7 @@ def guarantee_in_words(guarantee: Guarantee) -> str:
         lines.append(
             f"{bound.name:<{width}}  {bound.value:8.4g}  {utility:>10}  {bound.evidence}{note}"
         )
+    lines += [f"assumes: {assumption}" for assumption in guarantee.assumptions]
     lines += [f"not used: {reason}" for reason in guarantee.omitted]
+    lines += [f"note: {note}" for note in guarantee.notes]
     return "\n".join(lines)

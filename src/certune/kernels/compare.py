@@ -10,10 +10,9 @@ question to the exact layer, or an interval that is too wide and must be cut.
 
 from __future__ import annotations
 
-from numba import njit
-
+from certune.kernels.borrowing import borrowing
 from certune.kernels.frames import AVERAGE, ENDS
-from certune.kernels.records import below_record
+from certune.kernels.records import below_record, transform_record
 from certune.kernels.series import DEGREE, MINIMUM, MINMAX, UNIT
 
 NEARER = 1  # the first pair wins everywhere on the interval
@@ -23,7 +22,7 @@ TOO_WIDE = 2  # not decided on this interval; cut it
 HOPELESS = 4  # the exact layer gave up: report the interval as undecided
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def tie_prefers(x, y, z):
     """Tie rule: does (x, y) win over (x, z)? Arguments are highest member indices.
 
@@ -37,7 +36,7 @@ def tie_prefers(x, y, z):
     return max(x, y) < max(x, z)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def lower_value(frame, form, kind, k, x, z):
     """Lower coefficient k of the linkage value of slots (x, z); for ENDS k = 0, 1 is the end."""
     if form == AVERAGE:
@@ -51,7 +50,7 @@ def lower_value(frame, form, kind, k, x, z):
     return frame[x, z, k]
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def upper_value(frame, form, kind, k, x, z):
     """Upper coefficient of the linkage value of slots (x, z)."""
     if form == AVERAGE or form == ENDS:
@@ -61,7 +60,7 @@ def upper_value(frame, form, kind, k, x, z):
     return frame[x, z, DEGREE + k]
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def set_bars(frame, form, kind, sign, x, y, error, bars):
     """Set what the values of (x, z) must exceed, or stay below if sign < 0, for the next ones."""
     factor = (1.0 + error) / (1.0 - error) * (1.0 + 16.0 * UNIT)
@@ -72,7 +71,7 @@ def set_bars(frame, form, kind, sign, x, y, error, bars):
             bars[k] = lower_value(frame, form, kind, k, x, y) / factor
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def next_doubtful_average(bits, bar_bits, flip, start, active, begin, n_active):
     """Find the next slot z such that (x, y) is not proved nearer than (x, z).
 
@@ -88,7 +87,7 @@ def next_doubtful_average(bits, bar_bits, flip, start, active, begin, n_active):
     return i
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def next_doubtful_end(flat, low, high, kind, sign, start, active, begin, n_active):
     """Do the same for ENDS, whose bars are ``low`` and ``high``."""
     side = 1.0 if sign > 0 else -1.0
@@ -114,7 +113,7 @@ def next_doubtful_end(flat, low, high, kind, sign, start, active, begin, n_activ
     return i
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def next_doubtful_enclosure(frame, form, kind, sign, x, bars, active, begin, n_active):
     """Do the same for ENCLOSURE."""
     i = begin
@@ -130,14 +129,19 @@ def next_doubtful_enclosure(frame, form, kind, sign, x, bars, active, begin, n_a
     return i
 
 
-@njit(cache=True, nogil=True)
-def _evidence(frame, form, kind, sign, x, y, z, error, nearer, farther):
-    """Coefficients whose positivity proves (x, y) nearer, respectively farther, than (x, z)."""
+@borrowing
+def evidence(frame, form, kind, sign, x, y, z, error, nearer, farther):
+    """Coefficients whose positivity proves (x, y) nearer, respectively farther, than (x, z).
+
+    Returns a bound of their absolute values.
+    """
+    largest = 0.0
     for k in range(nearer.size):
         low_y = lower_value(frame, form, kind, k, x, y) * (1.0 - error)
         high_y = upper_value(frame, form, kind, k, x, y) * (1.0 + error)
         low_z = lower_value(frame, form, kind, k, x, z) * (1.0 - error)
         high_z = upper_value(frame, form, kind, k, x, z) * (1.0 + error)
+        largest = max(largest, high_y + high_z)
         guard = 4.0 * UNIT * (high_y + high_z)
         if sign > 0:
             nearer[k] = low_z - high_y - guard
@@ -145,9 +149,46 @@ def _evidence(frame, form, kind, sign, x, y, z, error, nearer, farther):
         else:
             nearer[k] = low_y - high_z - guard
             farther[k] = low_z - high_y - guard
+    return largest
 
 
-@njit(cache=True, nogil=True)
+@borrowing
+def narrow_evidence(nearer, farther, largest, window, work):
+    """Restrict the evidence to a part of the frame's interval (``window``: see `restriction`).
+
+    The entries of the window have at most 42 roundings each and add up to 1 per column, products
+    and sums have 15 more: 64 UNIT times the largest coefficient bound the error.
+    """
+    guard = 64.0 * UNIT * largest
+    for side in range(2):
+        coefficients = nearer if side == 0 else farther
+        transform_record(coefficients, 0, window, work, 0, 0)
+        for k in range(DEGREE):
+            coefficients[k] = work[k] - guard
+
+
+@borrowing
+def verdict(nearer, farther):
+    """Say what the evidence proves.
+
+    Returns NEARER or FARTHER if proved, CROSSING if it is mixed, and TOO_WIDE if nothing at all
+    can be told apart.
+    """
+    all_nearer = True
+    all_farther = True
+    nothing = True
+    for k in range(nearer.size):
+        all_nearer = all_nearer and nearer[k] > 0.0
+        all_farther = all_farther and farther[k] > 0.0
+        nothing = nothing and not (nearer[k] > 0.0 or farther[k] > 0.0)
+    if all_nearer:
+        return NEARER
+    if all_farther:
+        return FARTHER
+    return TOO_WIDE if nothing else CROSSING
+
+
+@borrowing
 def _value(coefficients, u, work):
     degree = coefficients.size
     for k in range(degree):
@@ -158,7 +199,7 @@ def _value(coefficients, u, work):
     return work[0]
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _positive(coefficients, low, high, depth, stack):
     """Is the polynomial proved positive on [low, high] of [0, 1]? Subdivides up to ``depth``."""
     degree = coefficients.size
@@ -207,7 +248,7 @@ def _positive(coefficients, low, high, depth, stack):
     return True
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def sign_at_end(nearer, farther, k):
     """Order that coefficient k of the evidence proves: 1, -1, or 0 if none."""
     if nearer[k] > 0.0:
@@ -217,7 +258,7 @@ def sign_at_end(nearer, farther, k):
     return 0
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def locate(nearer, farther, zone, stack):
     """Decide the order on [0, 1] from the evidence, or find the zone where it changes.
 
@@ -263,7 +304,7 @@ def locate(nearer, farther, zone, stack):
     return TOO_WIDE
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _last_positive(coefficients, work):
     """Return a point near the end of the stretch from 0 where the polynomial is positive."""
     low = 0.0
@@ -299,25 +340,3 @@ def _last_positive(coefficients, work):
         if step < 1e-13:
             break
     return low
-
-
-@njit(cache=True, nogil=True)
-def evidence(frame, form, kind, sign, x, y, z, error, nearer, farther):
-    """Fill the evidence and say what it proves.
-
-    Returns NEARER or FARTHER if proved, CROSSING if it is mixed, and TOO_WIDE if nothing at all
-    can be told apart.
-    """
-    _evidence(frame, form, kind, sign, x, y, z, error, nearer, farther)
-    all_nearer = True
-    all_farther = True
-    nothing = True
-    for k in range(nearer.size):
-        all_nearer = all_nearer and nearer[k] > 0.0
-        all_farther = all_farther and farther[k] > 0.0
-        nothing = nothing and not (nearer[k] > 0.0 or farther[k] > 0.0)
-    if all_nearer:
-        return NEARER
-    if all_farther:
-        return FARTHER
-    return TOO_WIDE if nothing else CROSSING

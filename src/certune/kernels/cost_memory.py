@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from certune.kernels.borrowing import borrowing
 from certune.kernels.pruning import merged_cost
 
 LARGEST_MEMORY = 1 << 22  # numbers; what does not fit is computed again
@@ -42,7 +43,7 @@ def new_memory(n):
     return memory
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def recalled_cost(
     objective,
     reference,
@@ -105,7 +106,7 @@ def recalled_cost(
     return cost, total
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _same_members(members, a, b, head, tail, nxt, size, scratch):
     """Are these the members of a and b? Equal sizes are known; marks the members in ``scratch``."""
     for i in range(members.size):

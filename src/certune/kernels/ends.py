@@ -23,6 +23,7 @@ import math
 import numpy as np
 from numba import njit
 
+from certune.kernels.borrowing import borrowing
 from certune.kernels.compare import CROSSING, FARTHER, NEARER, TOO_WIDE
 from certune.kernels.frames import members_by_slot
 from certune.kernels.records import extreme_records, move_record, place_record
@@ -32,7 +33,7 @@ QUOTIENT_TERMS = np.array([1.0 / math.factorial(k + 1) for k in range(23, -1, -1
 UNKNOWN_CODE = np.int64(-(2**63))  # stands for code 0: the extreme pair is not certain
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def quotient(y):
     """expm1(y) / y, within 8 UNIT relatively."""
     if abs(y) > 1e-5:
@@ -40,7 +41,7 @@ def quotient(y):
     return 1.0 + y * (0.5 + y * (1.0 / 6.0 + y * (1.0 / 24.0)))
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def end_value(alpha, box_cox, centre, log_distance):
     """Value of one distance at alpha; ``log_distance`` as stored, ``centre`` the common scale."""
     if box_cox:
@@ -114,7 +115,7 @@ def build_logs(frame, first, codes, ordered, labels, shift):
             move_record(flat_bits, (x * slots + z) * 8, flat_bits, (z * slots + x) * 8)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def joint_code(code, other, value, rival, margin):
     """Code of the smaller of two logarithms (codes not ordered), unknown if they are too close.
 
@@ -193,7 +194,7 @@ def build_point_ends(frame, values, labels):
             frame[x, z, 5] = largest
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def merge_ends(frame, flat_bits, ordered, error, x, y, active, n_active):
     """Put the union of slots x and y into slot x; slot y must have left ``active``.
 
@@ -227,7 +228,7 @@ def merge_ends(frame, flat_bits, ordered, error, x, y, active, n_active):
         flat_bits[here + 7] = flat_bits[mirror + 7] = code_max
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _value_inside(frame, kind, x, z, alpha, box_cox, centre):
     small = end_value(alpha, box_cox, centre, frame[x, z, 2])
     large = end_value(alpha, box_cox, centre, frame[x, z, 6])
@@ -238,7 +239,7 @@ def _value_inside(frame, kind, x, z, alpha, box_cox, centre):
     return low if kind == MINIMUM else high
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _order_inside(frame, kind, sign, x, y, z, error, power, low, width, box_cox, centre, u):
     """(difference of the values, its sign if proved else 0) at ``low + u * width``."""
     alpha = power[0] + power[1] * (low + u * width)
@@ -253,7 +254,18 @@ def _order_inside(frame, kind, sign, x, y, z, error, power, low, width, box_cox,
     return difference, 0
 
 
-@njit(cache=True, nogil=True)
+@borrowing
+def narrow_ends(frame, kind, sign, x, y, z, error, power, t, box_cox, centre, end, nearer, farther):
+    """Replace the evidence at one end of the frame's interval by that at t inside it."""
+    alpha = power[0] + power[1] * t
+    first = _value_inside(frame, kind, x, y, alpha, box_cox, centre)
+    second = _value_inside(frame, kind, x, z, alpha, box_cox, centre)
+    bound = (error + 4.0 * UNIT) * (first + second)
+    nearer[end] = sign * (second - first) - bound
+    farther[end] = sign * (first - second) - bound
+
+
+@borrowing
 def locate_ends(
     frame, kind, sign, x, y, z, error, power, low, width, box_cox, centre, left, right, zone
 ):

@@ -21,6 +21,7 @@ import math
 import numpy as np
 from numba import njit
 
+from certune.kernels.borrowing import borrowing
 from certune.kernels.records import add_model, blend_records, transform_record
 from certune.kernels.series import (
     AFFINE,
@@ -289,7 +290,7 @@ def build_enclosure(frame, kind, box_cox, first, second, labels, power, low, hig
                 frame[z, x, lane] = record[lane]
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def channel_role(kind, channel):
     """Say what a channel keeps.
 
@@ -303,7 +304,7 @@ def channel_role(kind, channel):
     return 2 if channel == 0 else 1
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _absorb(record, start, role, other):
     """Merge other coefficients into the channel of a record that starts at lane ``start``."""
     middle = DEGREE // 2
@@ -340,7 +341,7 @@ def build_point_mean(frame, values, labels, size):
             frame[z, x] = total / (size[x] * size[z])
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def merge_average(flat, slots, x, y, weight_x, weight_y, active, n_active):
     """Put the union of slots x and y into slot x of a flat frame; y must have left ``active``."""
     for i in range(n_active):
@@ -355,7 +356,7 @@ def merge_average(flat, slots, x, y, weight_x, weight_y, active, n_active):
         )
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def merge_enclosure(frame, kind, x, y, active, n_active):
     """Do the same for enclosures, except their codes."""
     channels = (frame.shape[2] - 2) // DEGREE
@@ -371,31 +372,32 @@ def merge_enclosure(frame, kind, x, y, active, n_active):
 
 
 @njit(cache=True, nogil=True)
-def restriction(cut, keep_left):
-    """Matrix (from, to) that restricts Bernstein coefficients to one side of a cut in (0, 1).
+def restriction(low, high):
+    """Flat matrix (from, to) that restricts Bernstein coefficients to [low, high] in [0, 1].
 
     De Casteljau's algorithm on unit vectors.  Convex combinations of positive numbers: applying
-    the matrix adds a relative error of at most 4 DEGREE roundings.
+    the matrix to positive coefficients adds a relative error of at most 8 DEGREE roundings.
     """
-    matrix = np.zeros((DEGREE, DEGREE))
-    left = 1.0 - cut
+    matrix = np.zeros(DEGREE * DEGREE)
+    share = low / high
     for source in range(DEGREE):
-        row = matrix[source]
+        row = matrix[source * DEGREE : (source + 1) * DEGREE]
         row[source] = 1.0
-        for r in range(1, DEGREE):
-            if keep_left:
+        if high < 1.0:
+            for r in range(1, DEGREE):
                 for k in range(DEGREE - 1, r - 1, -1):
-                    row[k] = left * row[k - 1] + cut * row[k]
-            else:
+                    row[k] = (1.0 - high) * row[k - 1] + high * row[k]
+        if low > 0.0:
+            for r in range(1, DEGREE):
                 for k in range(DEGREE - r):
-                    row[k] = left * row[k] + cut * row[k + 1]
+                    row[k] = (1.0 - share) * row[k] + share * row[k + 1]
     return matrix
 
 
 @njit(cache=True, nogil=True)
-def restrict_frame(source, target, channels, active, n_active, cut, keep_left):
-    """Copy the active slots of a frame, restricted to one side of a cut in (0, 1)."""
-    matrix = restriction(cut, keep_left).reshape(DEGREE * DEGREE)
+def restrict_frame(source, target, channels, active, n_active, low, high):
+    """Copy the active slots of a frame, restricted to the part [low, high] of its interval."""
+    matrix = restriction(low, high)
     slots = source.shape[0]
     width = source.shape[2]
     old = source.reshape(source.size)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from certune.kernels.borrowing import borrowing, lending
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.frames import ENDS, members_by_slot
 from certune.kernels.series import DEGREE, MAXIMUM, MEAN, MINIMUM, MINMAX
@@ -26,7 +27,7 @@ def mix(code):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def code_lane(bits, form, sign, larger):
     """Lane of the code of the pair with the smaller or the larger value."""
     if form == ENDS:
@@ -88,7 +89,7 @@ def _extreme_code(smaller, first, second, codes, members, others, low, high):
     return code ^ UNKNOWN_CODE
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def merge_enclosure_codes(frame, bits, kind, error, x, y, active, n_active):
     """Codes of the union of slots x and y, before the rows of the frame are merged."""
     for larger in range(2):
@@ -112,7 +113,7 @@ def merge_enclosure_codes(frame, bits, kind, error, x, y, active, n_active):
             bits[z, x, lane] = here
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _separated(frame, lower, upper, error, x, y, z):
     """Say whether the value of (x, z) is proved smaller than that of (y, z)."""
     for k in range(DEGREE):
@@ -122,7 +123,7 @@ def _separated(frame, lower, upper, error, x, y, z):
     return True
 
 
-@njit(cache=True, nogil=True)
+@lending
 def identical(bits, form, kind, sign, marks, x, y, z, size, head, tail, nxt, pair_codes):
     """Say whether (x, y) and (x, z) have the same function; False means "not proved here".
 
@@ -201,7 +202,7 @@ def _gather(a, b, size, head, tail, nxt, pair_codes):
     return out
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def known_order(forced, forced_codes, n_forced, bits, form, kind, sign, marks, x, y, z):
     """Order of (x, y) against (x, z) settled on this branch: 1, -1, TIED, or 0 if it is not.
 
@@ -235,7 +236,7 @@ def known_order(forced, forced_codes, n_forced, bits, form, kind, sign, marks, x
     return 0
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _codes_of(bits, form, kind, sign, x, z):
     """Return the two codes that identify the value of (x, z); one code twice for one extreme."""
     small = bits[x, z, code_lane(bits, form, sign, kind == MAXIMUM)]
@@ -243,7 +244,7 @@ def _codes_of(bits, form, kind, sign, x, z):
     return small, large
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def remember(forced, forced_codes, i, bits, form, kind, sign, marks, x, y, z, order):
     """Write entry i of what is settled on this branch."""
     forced[i, 0] = marks[x]
@@ -299,7 +300,7 @@ def difference_terms(a, b, c, size, head, tail, nxt, pair_codes):
     return codes[:n], counts[:n], max(digest, UNKNOWN_CODE + np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@lending
 def same_average_comparison(
     forced, forced_codes, n_forced, marks, x, y, z, size, head, tail, nxt, pair_codes
 ):

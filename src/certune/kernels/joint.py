@@ -14,35 +14,34 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def signed_suprema(first_lower, first_upper, function, step_lower, step_upper, complete, signs):
-    """Bounds of the supremum of ``sum_i signs[draw, i] u_i`` over the parameter, for each draw.
+def signed_suprema(
+    first_lower, first_upper, function, step_lower, step_upper, complete, is_setting, weights
+):
+    """Bounds of the supremum of ``sum_i weights[draw, i] u_i`` over the parameter, for each draw.
 
-    Signs are -1 and +1. In a state in which u_i is only known to lie in an interval, the sum
-    lies between the sums of the respective ends.
+    Weights are integers of any sign. In a state in which u_i is only known to lie in an interval,
+    the sum lies between the sums of the respective ends. States in which there is no setting do
+    not count.
     """
-    n_draws, n_functions = signs.shape
+    n_draws, n_functions = weights.shape
     lower_bounds = np.empty(n_draws, dtype=np.int64)
     upper_bounds = np.empty(n_draws, dtype=np.int64)
     for draw in range(n_draws):
         lower, upper = np.int64(0), np.int64(0)
         for i in range(n_functions):
-            if signs[draw, i] > 0:
-                lower += first_lower[i]
-                upper += first_upper[i]
-            else:
-                lower -= first_upper[i]
-                upper -= first_lower[i]
-        best_lower, best_upper = lower, upper
+            weight = weights[draw, i]
+            lower += weight * (first_lower[i] if weight > 0 else first_upper[i])
+            upper += weight * (first_upper[i] if weight > 0 else first_lower[i])
+        best_lower, best_upper, state = lower, upper, 0
         for event in range(function.size):
-            if signs[draw, function[event]] > 0:
-                lower += step_lower[event]
-                upper += step_upper[event]
-            else:
-                lower -= step_upper[event]
-                upper -= step_lower[event]
+            weight = weights[draw, function[event]]
+            lower += weight * (step_lower[event] if weight > 0 else step_upper[event])
+            upper += weight * (step_upper[event] if weight > 0 else step_lower[event])
             if complete[event]:
-                best_lower = max(best_lower, lower)
-                best_upper = max(best_upper, upper)
+                state += 1
+                if is_setting[state]:
+                    best_lower = max(best_lower, lower)
+                    best_upper = max(best_upper, upper)
         lower_bounds[draw], upper_bounds[draw] = best_lower, best_upper
     return lower_bounds, upper_bounds
 

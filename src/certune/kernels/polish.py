@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
+from certune.kernels.borrowing import lending
 from certune.kernels.series import AFFINE, MEAN, MINIMUM, MINMAX, MOVING, POWER, UNIT
 
 
@@ -308,7 +309,7 @@ def polish(kind, mode, first, second, power, marks, low, high, order_left, input
     return low, high, False
 
 
-@njit(cache=True, nogil=True)
+@lending
 def may_tie(kind, mode, first, second, power, marks, t, input_error):
     """Could the two cluster pairs be exactly equally near at t? False is a proof that not."""
     near = _pairs(kind, mode, first, second, marks, 2)

@@ -16,12 +16,14 @@ All index arrays are int64.
 import numpy as np
 from numba import njit
 
+from certune.kernels.borrowing import borrowing
+
 K_MEANS = 0
 K_MEDIAN = 1
 K_CENTER = 2
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def merged_cost(objective, reference, head, tail, nxt, size, a, b, point_sum, pair_sum, scratch):
     """Cost of the union of the clusters a and b; call it before their lists are joined.
 
@@ -61,7 +63,7 @@ def merged_cost(objective, reference, head, tail, nxt, size, a, b, point_sum, pa
     if size[a] < size[b]:
         a, b = b, a
     # Rows of the smaller cluster, long inner loops over the larger one.
-    others = _members(head, tail, nxt, a, scratch)
+    others = scratch[: _write_members(head, tail, nxt, a, scratch)]
     if objective == K_MEANS:
         total = pair_sum[a] + pair_sum[b] + _cross_sum(reference, head, tail, nxt, b, others)
         return total // (size[a] + size[b]), total
@@ -77,9 +79,9 @@ def merged_cost(objective, reference, head, tail, nxt, size, a, b, point_sum, pa
     return min(cost_a, cost_b), np.int64(0)
 
 
-@njit(cache=True, nogil=True)
-def _members(head, tail, nxt, node, scratch):
-    """Return the members of a node, copied to the front of ``scratch``."""
+@borrowing
+def _write_members(head, tail, nxt, node, scratch):
+    """Copy the members of a node to the front of ``scratch`` and return their number."""
     p = head[node]
     scratch[0] = p
     n = 1
@@ -87,10 +89,10 @@ def _members(head, tail, nxt, node, scratch):
         p = nxt[p]
         scratch[n] = p
         n += 1
-    return scratch[:n]
+    return n
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _cross_sum(reference, head, tail, nxt, a, others):
     """Sum of the reference over all pairs with one member in a and one in ``others``."""
     total = np.int64(0)
@@ -104,7 +106,7 @@ def _cross_sum(reference, head, tail, nxt, a, others):
         p = nxt[p]
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _add_cross_sums(reference, head, tail, nxt, node, others, gathered, point_sum):
     """Add to every member of the node its distances to ``others``, and the other way round."""
     gathered[:] = 0
@@ -124,7 +126,7 @@ def _add_cross_sums(reference, head, tail, nxt, node, others, gathered, point_su
         point_sum[others[i]] += gathered[i]
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _raise_cross_maxima(reference, head, tail, nxt, node, others, gathered, point_sum):
     """Raise the eccentricity of every member of the node by distances to ``others``, and back."""
     gathered[:] = 0
@@ -144,7 +146,7 @@ def _raise_cross_maxima(reference, head, tail, nxt, node, others, gathered, poin
         point_sum[others[i]] = max(point_sum[others[i]], gathered[i])
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _least(head, tail, nxt, node, point_sum):
     """Smallest entry of ``point_sum`` over the members of a node."""
     p = head[node]
@@ -155,7 +157,7 @@ def _least(head, tail, nxt, node, point_sum):
     return least
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def join(node, a, b, head, tail, nxt, size):
     """Make the member list and size of ``node`` from its children: members of a, then of b. O(1).
 
@@ -167,7 +169,7 @@ def join(node, a, b, head, tail, nxt, size):
     size[node] = size[a] + size[b]
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def fill_table(objective, node, left, right, size, cost, k, table, split):
     """Lowest cost of cutting the subtree of one node into j clusters, for j = 1..min(k, size).
 
@@ -210,7 +212,7 @@ def fill_table(objective, node, left, right, size, cost, k, table, split):
         split[node, j] = best_split
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _combined(objective, first, second):
     """Cost of two disjoint prunings taken together."""
     if objective == K_CENTER:
@@ -218,7 +220,7 @@ def _combined(objective, first, second):
     return first + second
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def cut(root, left, right, split, head, tail, nxt, k, labels, stack):
     """Write the labels of the best pruning of a finished tree into k clusters.
 
@@ -262,7 +264,7 @@ def cut(root, left, right, split, head, tail, nxt, k, labels, stack):
     _number_by_lowest_member(k, labels, stack)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _label_members(node, head, tail, nxt, cluster, labels):
     p = head[node]
     labels[p] = cluster
@@ -271,7 +273,7 @@ def _label_members(node, head, tail, nxt, cluster, labels):
         labels[p] = cluster
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _number_by_lowest_member(k, labels, number_of):
     """Renumber the clusters 0..k-1 in order of first appearance; ``number_of`` is work space."""
     number_of[:k] = -1

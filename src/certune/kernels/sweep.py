@@ -17,42 +17,51 @@ import numpy as np
 from numba import njit
 
 from certune.kernels.agglomerate import (
-    AT_HIGH_END,
-    AT_LOW_END,
-    AT_POINT,
+    CROSSING_ROW,
     DONE,
-    IDENTITY,
-    MAX_DEPTH,
     PLAIN,
     UNKNOWN,
     ZONE,
     agglomerate,
-    mark_members,
+    still_blocked,
 )
 from certune.kernels.cost_memory import new_memory, point_hashes
-from certune.kernels.ends import (
-    build_logs,
-    build_point_ends,
-    ends_error,
-    fill_end,
+from certune.kernels.decisions import (
+    AT_HIGH_END,
+    AT_LOW_END,
+    AT_POINT,
+    IDENTITY,
+    MAX_DEPTH,
+    mark_members,
 )
+from certune.kernels.ends import build_logs, build_point_ends, fill_end
+from certune.kernels.frame_building import build, needs_box_cox, order_sign
 from certune.kernels.frames import (
     AVERAGE,
     ENCLOSURE,
     ENDS,
-    build_enclosure,
-    build_mean,
     build_point_mean,
     frame_form,
     kind_of_values,
     pair_range,
-    range_error,
     record_width,
     restrict_frame,
+    restriction,
 )
-from certune.kernels.identities import enclosure_codes, remember
+from certune.kernels.identities import remember
 from certune.kernels.pruning import cut, fill_table, join, merged_cost
-from certune.kernels.series import AFFINE, DEGREE, MOVING, UNIT
+from certune.kernels.search_state import (
+    Costs,
+    Exact,
+    Model,
+    Pairs,
+    Rows,
+    Settled,
+    Trail,
+    Tree,
+    rewind,
+)
+from certune.kernels.series import DEGREE, MOVING, UNIT
 
 __all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "IDENTITY", "sweep"]
 
@@ -60,6 +69,7 @@ MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals st
 MOST_UNKNOWN_LEAVES = 1000  # after that many undecided leaves no interval is split any more
 NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
 ACCURATE = 1e-13  # models at least this accurate are not rebuilt to gain accuracy
+SHARED = 0.25  # an interval shares the frame of its parent if it fills this much of it
 
 
 @njit(cache=True, nogil=True)
@@ -80,18 +90,6 @@ def _room(pool, needed):
 
 
 @njit(cache=True, nogil=True)
-def order_sign(power, box_cox, low, high):
-    """+1 if smaller values are nearer on the interval, -1 if larger ones are.
-
-    Values are exp(alpha log d): for alpha < 0 the order flips.  In the AFFINE mode ``power``
-    holds the sum of the exponents, with the same rule.
-    """
-    if box_cox:
-        return 1
-    return 1 if power[0] + power[1] * (low + 0.5 * (high - low)) > 0 else -1
-
-
-@njit(cache=True, nogil=True)
 def _labels_of(marks, active, n_active, head, tail, nxt, labels, sizes, size):
     for i in range(n_active):
         node = marks[active[i]]
@@ -102,153 +100,6 @@ def _labels_of(marks, active, n_active, head, tail, nxt, labels, sizes, size):
             if p == tail[node]:
                 break
             p = nxt[p]
-
-
-@njit(cache=True, nogil=True)
-def needs_box_cox(mode, power, span, low, high):
-    """Say whether alpha is so close to 0 that powers are nearly equal on the interval."""
-    if mode == AFFINE:
-        return False
-    first = power[0] + power[1] * low
-    last = power[0] + power[1] * high
-    if first <= 0.0 <= last or last <= 0.0 <= first:
-        return True
-    return min(abs(first), abs(last)) * (1.0 + span) < 0.05
-
-
-@njit(cache=True, nogil=True)
-def build(
-    frame,
-    form,
-    kind,
-    mode,
-    first,
-    second,
-    offset,
-    labels,
-    sizes,
-    power,
-    span,
-    low,
-    high,
-    input_error,
-    codes,
-    ordered,
-    smallest,
-    largest,
-):
-    """Fill a frame on [low, high] from the point pairs.
-
-    ``smallest`` and ``largest`` are those of `pair_range`, unless distances move.  Returns
-    (error, sign, is it in Box-Cox form, centre of the stored logarithms of ENDS).
-    """
-    box_cox = needs_box_cox(mode, power, span, low, high)
-    sign = order_sign(power, box_cox, low, high)
-    rate = span * (abs(power[0]) + abs(power[1])) if mode != AFFINE else 1.0
-    shift = 16.0 * UNIT * (1.0 + abs(low) + abs(high)) * (1.0 + rate)
-    if form == ENDS:
-        centre = 1.0 + 0.5 * (largest - smallest)
-        error = ends_error(smallest, largest, power, low, high, input_error)
-        if error < np.inf:
-            build_logs(frame, first, codes, ordered, labels, smallest - 1.0)
-            slots = np.arange(frame.shape[0])
-            for end in range(2):
-                alpha = power[0] + power[1] * (high if end == 1 else low)
-                fill_end(frame, frame, slots, slots.size, alpha, box_cox, centre, end)
-        return error + shift, sign, box_cox, centre
-    model_low = low
-    model_high = high
-    if box_cox and power[1] != 0.0:
-        zero = -power[0] / power[1]
-        reach = max(abs(low - zero), abs(high - zero))
-        model_low = zero - reach
-        model_high = zero + reach
-    if mode == MOVING:
-        smallest, largest = pair_range(mode, first, second, labels, model_low, model_high)
-        if not smallest > 0.0:
-            return np.inf, sign, box_cox, 0.0
-    error, scale = range_error(
-        mode,
-        box_cox,
-        smallest,
-        largest,
-        first,
-        second,
-        labels,
-        power,
-        model_low,
-        model_high,
-        input_error,
-    )
-    if not error < 1e-2:
-        return np.inf, sign, box_cox, 0.0
-    if form == AVERAGE:
-        channels = 1
-        build_mean(
-            frame,
-            mode,
-            box_cox,
-            first,
-            second,
-            offset,
-            labels,
-            sizes,
-            power,
-            model_low,
-            model_high,
-            scale,
-        )
-    else:
-        channels = frame.shape[2] // DEGREE
-        build_enclosure(
-            frame,
-            kind_of_values(kind, sign),
-            box_cox,
-            first,
-            second,
-            labels,
-            power,
-            model_low,
-            model_high,
-            scale,
-        )
-    everything = np.arange(frame.shape[0])
-    if model_low < low:
-        restrict_frame(
-            frame.copy(),
-            frame,
-            channels,
-            everything,
-            everything.size,
-            (low - model_low) / (model_high - model_low),
-            False,
-        )
-    if model_high > high:
-        restrict_frame(
-            frame.copy(),
-            frame,
-            channels,
-            everything,
-            everything.size,
-            (high - low) / (model_high - low),
-            True,
-        )
-    if mode == MOVING and not _all_positive(frame, channels * DEGREE):
-        return np.inf, sign, box_cox, 0.0
-    if form == ENCLOSURE:
-        enclosure_codes(frame.view(np.int64), sign, first, second, codes, labels, low, high)
-    return error + 8.0 * DEGREE * UNIT + shift, sign, box_cox, 0.0
-
-
-@njit(cache=True, nogil=True)
-def _all_positive(frame, lanes):
-    """Comparisons of coefficients as integers need this; exponentials have it by themselves."""
-    for x in range(frame.shape[0]):
-        for z in range(frame.shape[0]):
-            for lane in range(lanes):
-                if not frame[x, z, lane] > 0.0:
-                    return False
-    return True
 
 
 @njit(cache=True, nogil=True)
@@ -380,15 +231,47 @@ def sweep(
     point = point_values.size > 0
     form = frame_form(kind, mode)
     width = record_width(kind, form)
-    signed_codes = pair_codes.view(np.int64)
     smallest = 0.0
     largest = 0.0
     if mode != MOVING:
         smallest, largest = pair_range(mode, first, second, labels0, 0.0, 0.0)
         smallest = min(smallest, largest)
+    pairs = Pairs(mode, first, second, power, input_error, pair_codes, ordered)
+    tree = Tree(left, right, head, tail, nxt, size, highest)
+    costs = Costs(
+        objective,
+        reference,
+        k,
+        cost,
+        point_sum,
+        pair_sum,
+        table,
+        split,
+        scratch,
+        hashes,
+        memory,
+    )
+    forced = np.empty((1 << 14, 4), np.int64)
+    n_forced = np.zeros(1, np.int64)
+    settled = Settled(forced, np.empty((1 << 14, 4), np.int64), n_forced)
+    exact = Exact(oracle, question, question_marks)
+    trail = Trail(
+        np.empty(8), np.empty(1, np.int64), np.zeros(1, np.int64), np.zeros(slots0, np.int64)
+    )
+    coefficients = 2 if form == ENDS else DEGREE
+    evidence_arrays = (
+        np.empty(coefficients),
+        np.empty(coefficients),
+        np.zeros(4),
+        np.empty((10, DEGREE + 1)),
+    )
+    bars = np.empty(DEGREE)
+    keys = np.empty(slots0)
 
     f_low = np.empty(MAX_DEPTH)
     f_high = np.empty(MAX_DEPTH)
+    f_from = np.empty(MAX_DEPTH)  # the interval of the frame, which may be wider
+    f_to = np.empty(MAX_DEPTH)
     f_error = np.empty(MAX_DEPTH)
     f_sign = np.empty(MAX_DEPTH, np.int64)
     f_offset = np.zeros(MAX_DEPTH, np.int64)
@@ -401,23 +284,29 @@ def sweep(
     f_stage = np.empty(MAX_DEPTH, np.int64)
     f_splits = np.empty((MAX_DEPTH, 2), np.int64)
     f_ends = np.zeros((MAX_DEPTH, 2), np.bool_)
-    f_cut = np.empty((MAX_DEPTH, 5))
-    interval = np.empty(2)
+    f_cut = np.empty(MAX_DEPTH, np.int64)  # index of the split, -1: cut in the middle
     f_built = np.empty(MAX_DEPTH)
-    marks = np.empty((MAX_DEPTH, slots0), np.int64)
-    active = np.empty((MAX_DEPTH, slots0), np.int64)
-    nearest = np.empty((MAX_DEPTH, slots0), np.int64)
+    f_choice = np.zeros(MAX_DEPTH, np.int64)
+    f_trail = np.zeros(MAX_DEPTH, np.int64)
+    n_choices = 0
+    interval = np.empty(2)
+    levels = 1 if point else MAX_DEPTH
+    marks = np.empty((levels, slots0), np.int64)
+    active = np.empty((levels, slots0), np.int64)
+    nearest = np.empty((levels, slots0), np.int64)
+    resolved = np.empty((levels, slots0), np.bool_)
+    blocked = np.empty((levels, slots0), np.int64)
+    stop = np.empty((levels, slots0, 4), np.int64)
+    zones = np.empty((levels, slots0, 4))
     position_of = np.empty(slots0, np.int64)
-    saved_sums = np.empty((MAX_DEPTH, n), np.int64)
-    forced = np.empty((1 << 14, 4), np.int64)
-    forced_codes = np.empty((1 << 14, 4), np.int64)
-    n_forced = np.zeros(1, np.int64)
+    saved_sums = np.empty((levels, n), np.int64)
     made = np.zeros(1, np.int64)
-    best = np.zeros(7)
+    best = np.zeros(1, np.int64)
     labels = labels0.copy()
     sizes = np.empty(slots0)
     cut_stack = np.empty(2 * k + 2, np.int64)
     flat = np.empty(n, np.int64)
+    whole = np.empty(0)
 
     pool = np.empty(2 * width * slots0 * slots0 + 1)
 
@@ -439,6 +328,8 @@ def sweep(
             panel = _last_joint_panel(mode, power, span, panels, ends, panel)
         f_low[0] = panels[first_panel, 0]
         f_high[0] = panels[panel, 1]
+        f_from[0] = f_low[0]
+        f_to[0] = f_high[0]
         f_slots[0] = slots0
         f_nodes[0] = n + n_made
         f_forced[0] = 0
@@ -448,12 +339,13 @@ def sweep(
         f_ends[0, 0] = ends[first_panel]
         f_ends[0, 1] = ends[panel + 1]
         panel += 1
-        f_offset[0] = 0
         f_active_count[0] = slots0
         for i in range(slots0):
             marks[0, i] = top_of[i]
             active[0, i] = i
         nearest[0] = -1
+        resolved[0] = False
+        blocked[0] = 0
         saved_sums[0] = point_sum
         base_sums = point_sum.copy()
         labels[:] = labels0
@@ -466,26 +358,22 @@ def sweep(
             if form == AVERAGE:
                 build_point_mean(frame, point_values, labels0, sizes)
             else:
-                build_logs(frame, first, signed_codes, ordered, labels0, smallest - 1.0)
+                build_logs(
+                    frame, first, pair_codes.view(np.int64), ordered, labels0, smallest - 1.0
+                )
                 build_point_ends(frame, point_values, labels0)
         else:
             f_error[0], f_sign[0], f_box[0], f_centre[0] = build(
                 frame,
                 form,
                 kind,
-                mode,
-                first,
-                second,
+                pairs,
                 offset,
                 labels,
                 sizes,
-                power,
                 span,
                 f_low[0],
                 f_high[0],
-                input_error,
-                signed_codes,
-                ordered,
                 smallest,
                 largest,
             )
@@ -496,65 +384,75 @@ def sweep(
             start = f_offset[depth]
             frame = _frame_of(pool, start, slots, width)
             kind_here = kind_of_values(kind, f_sign[depth])
+            rows = Rows(
+                marks[depth],
+                active[depth],
+                nearest[depth],
+                resolved[depth],
+                blocked[depth],
+                stop[depth],
+                zones[depth],
+            )
             if f_stage[depth] == 0:
                 made[0] = f_nodes[depth]
                 n_forced[0] = f_forced[depth]
-                if f_error[depth] == np.inf:
-                    status = PLAIN
-                    left_over = f_active_count[depth]
-                else:
+                count = f_active_count[depth]
+                status = PLAIN
+                if f_error[depth] < np.inf:
                     interval[0] = f_low[depth]
                     interval[1] = f_high[depth]
-                    status, left_over = agglomerate(
-                        frame,
+                    if f_choice[depth] > 0:
+                        needed = trail.used[0] + count * count
+                        trail = Trail(
+                            _room(trail.records, 8 * needed),
+                            _room(trail.places, needed),
+                            trail.used,
+                            trail.saved,
+                        )
+                    frame_width = f_to[depth] - f_from[depth]
+                    share_low = 0.0
+                    share_high = 1.0
+                    if frame_width > 0.0:
+                        share_low = (f_low[depth] - f_from[depth]) / frame_width
+                        share_high = (f_high[depth] - f_from[depth]) / frame_width
+                    cut_low = f_low[depth] > f_from[depth]
+                    cut_high = f_high[depth] < f_to[depth]
+                    model = Model(
                         form,
                         kind_here,
                         f_sign[depth],
                         f_error[depth],
                         point,
-                        interval,
-                        power,
-                        mode,
-                        first,
-                        second,
-                        input_error,
                         f_box[depth],
                         f_centre[depth],
-                        marks[depth],
-                        active[depth],
-                        f_active_count[depth],
-                        objective,
-                        reference,
-                        k,
-                        ordered,
-                        pair_codes,
-                        left,
-                        right,
-                        head,
-                        tail,
-                        nxt,
-                        size,
-                        highest,
-                        cost,
-                        point_sum,
-                        pair_sum,
-                        table,
-                        split,
-                        made,
-                        forced,
-                        forced_codes,
-                        n_forced,
-                        oracle,
-                        question,
-                        f_ends[depth],
-                        best,
-                        question_marks,
-                        nearest[depth],
-                        scratch,
-                        hashes,
-                        memory,
+                        cut_low,
+                        cut_high,
+                        int(0.5 * (share_low + share_high) * (DEGREE - 1) + 0.5),
+                        restriction(share_low, share_high)
+                        if form == AVERAGE and (cut_low or cut_high)
+                        else whole,
                     )
-                f_active_count[depth] = left_over
+                    status, count = agglomerate(
+                        frame,
+                        model,
+                        interval,
+                        f_ends[depth],
+                        pairs,
+                        rows,
+                        count,
+                        tree,
+                        costs,
+                        made,
+                        settled,
+                        exact,
+                        trail,
+                        f_choice[depth],
+                        best,
+                        keys,
+                        bars,
+                        evidence_arrays,
+                    )
+                f_active_count[depth] = count
                 f_nodes[depth] = made[0]
                 f_forced[depth] = n_forced[0]
                 extent = f_high[depth] - f_low[depth]
@@ -568,7 +466,8 @@ def sweep(
                 if status != DONE and n_unknown > MOST_UNKNOWN_LEAVES:
                     status = UNKNOWN
                 if status == ZONE:
-                    wide = best[1] - best[0] > wide_zone
+                    zone = zones[depth, best[0]]
+                    wide = zone[1] - zone[0] > wide_zone * extent
                     if wide and f_error[depth] > ACCURATE and not narrow:
                         status = PLAIN
                     elif wide and narrow:
@@ -596,24 +495,21 @@ def sweep(
                     depth -= 1
                     continue
                 saved_sums[depth] = point_sum
+                f_trail[depth] = trail.used[0]
+                f_cut[depth] = -1
                 if status == ZONE:
-                    for c in range(4):
-                        f_cut[depth, c] = best[c]
-                    f_cut[depth, 4] = n_splits
+                    f_cut[depth] = n_splits
                     if n_splits == splits.shape[0]:
                         splits = _grown(splits)
                         split_marks = _grown(split_marks)
-                    splits[n_splits, 0] = f_low[depth] + best[0] * extent
-                    splits[n_splits, 1] = min(f_high[depth], f_low[depth] + best[1] * extent)
-                    splits[n_splits, 2] = best[2]
-                    splits[n_splits, 3] = best[3]
-                    x = int(best[4])
-                    y = int(best[5])
-                    z = int(best[6])
+                    x = best[0]
+                    y = stop[depth, x, 0]
+                    z = stop[depth, x, 1]
+                    splits[n_splits] = zones[depth, x]
                     mark_members(split_marks[n_splits], marks[depth], x, y, z, head, tail, nxt)
                     remember(
                         forced,
-                        forced_codes,
+                        settled.codes,
                         f_forced[depth],
                         frame.view(np.int64),
                         form,
@@ -626,10 +522,6 @@ def sweep(
                         0,
                     )
                     n_splits += 1
-                else:
-                    f_cut[depth, 0] = 0.5
-                    f_cut[depth, 1] = 0.5
-                    f_cut[depth, 4] = -1.0
             if f_stage[depth] == 2:
                 depth -= 1
                 continue
@@ -637,94 +529,129 @@ def sweep(
             to_left = f_stage[depth] == 0
             f_stage[depth] += 1
             point_sum[:] = saved_sums[depth]
+            if not to_left:
+                rewind(trail, f_trail[depth], frame.reshape(frame.size), slots)
             child = depth + 1
-            extent = f_high[depth] - f_low[depth]
-            plain = f_cut[depth, 4] < 0
-            at = f_cut[depth, 1] if to_left else f_cut[depth, 0]
-            position = f_low[depth] + at * extent
+            which = f_cut[depth]
+            plain = which < 0
             if plain:
-                f_low[child] = f_low[depth] if to_left else position
-                f_high[child] = position if to_left else f_high[depth]
-            elif to_left:
-                f_low[child] = f_low[depth]
-                f_high[child] = splits[int(f_cut[depth, 4]), 1]
+                position = f_low[depth] + 0.5 * (f_high[depth] - f_low[depth])
             else:
-                f_low[child] = splits[int(f_cut[depth, 4]), 0]
-                f_high[child] = f_high[depth]
+                position = splits[which, 1 if to_left else 0]
+            f_low[child] = f_low[depth] if to_left else position
+            f_high[child] = position if to_left else f_high[depth]
             f_splits[child] = f_splits[depth]
             f_ends[child] = f_ends[depth]
             f_forced[child] = f_forced[depth]
             if to_left:
-                f_ends[child, 1] = f_ends[depth, 1] and at >= 1.0
+                f_ends[child, 1] = f_ends[depth, 1] and position >= f_high[depth]
             else:
-                f_ends[child, 0] = f_ends[depth, 0] and at <= 0.0
+                f_ends[child, 0] = f_ends[depth, 0] and position <= f_low[depth]
             if not plain:
-                index = int(f_cut[depth, 4])
-                f_splits[child, 1 if to_left else 0] = index
-                forced[f_forced[depth], 3] = int(f_cut[depth, 2 if to_left else 3])
+                f_splits[child, 1 if to_left else 0] = which
+                forced[f_forced[depth], 3] = int(splits[which, 2 if to_left else 3])
                 f_forced[child] = f_forced[depth] + 1
             f_stage[child] = 0
             f_nodes[child] = f_nodes[depth]
-            count = f_active_count[depth]
-            f_slots[child] = count
-            f_active_count[child] = count
-            for i in range(count):
-                position_of[active[depth, i]] = i
-            for i in range(count):
-                marks[child, i] = marks[depth, active[depth, i]]
-                active[child, i] = i
-                guess = nearest[depth, active[depth, i]]
-                nearest[child, i] = position_of[guess] if guess >= 0 else -1
-            f_offset[child] = start + width * slots * slots
-            pool = _room(pool, f_offset[child] + width * count * count)
-            frame = _frame_of(pool, start, slots, width)
-            child_frame = _frame_of(pool, f_offset[child], count, width)
             f_sign[child] = f_sign[depth]
             f_built[child] = f_built[depth]
             f_box[child] = f_box[depth]
             f_centre[child] = f_centre[depth]
+            f_error[child] = f_error[depth]
             child_width = f_high[child] - f_low[child]
-            if form == ENDS:
-                end = f_high[child] if to_left else f_low[child]
-                fill_end(
-                    frame,
-                    child_frame,
-                    active[depth],
-                    count,
-                    power[0] + power[1] * end,
-                    f_box[child],
-                    f_centre[child],
-                    1 if to_left else 0,
-                )
-                f_error[child] = f_error[depth]
-            elif form == ENCLOSURE or (
-                f_error[depth] > ACCURATE and (plain or child_width < 1e-4 * f_built[depth])
-            ):
+            count = f_active_count[depth]
+            f_active_count[child] = count
+            rebuild = form == ENCLOSURE or (
+                form == AVERAGE
+                and f_error[depth] > ACCURATE
+                and (plain or child_width < 1e-4 * f_built[depth])
+            )
+            if not (rebuild or plain) and child_width >= SHARED * (f_to[depth] - f_from[depth]):
+                f_offset[child] = start
+                f_slots[child] = slots
+                f_from[child] = f_from[depth]
+                f_to[child] = f_to[depth]
+                f_choice[child] = f_choice[depth]
+                if to_left:
+                    n_choices += 1
+                    f_choice[child] = n_choices
+                for i in range(count):
+                    x = active[depth, i]
+                    active[child, i] = x
+                    marks[child, x] = marks[depth, x]
+                    nearest[child, x] = nearest[depth, x]
+                    resolved[child, x] = resolved[depth, x]
+                    blocked[child, x] = 0
+                    if (
+                        blocked[depth, x] == CROSSING_ROW
+                        and f_low[child] < zones[depth, x, 0]
+                        and zones[depth, x, 1] < f_high[child]
+                        and still_blocked(rows, x)
+                    ):
+                        blocked[child, x] = CROSSING_ROW
+                        stop[child, x] = stop[depth, x]
+                        zones[child, x] = zones[depth, x]
+                depth = child
+                continue
+            f_choice[child] = 0
+            f_slots[child] = count
+            f_from[child] = f_low[child]
+            f_to[child] = f_high[child]
+            for i in range(count):
+                position_of[active[depth, i]] = i
+            for i in range(count):
+                x = active[depth, i]
+                marks[child, i] = marks[depth, x]
+                active[child, i] = i
+                guess = nearest[depth, x]
+                nearest[child, i] = position_of[guess] if guess >= 0 else -1
+                resolved[child, i] = resolved[depth, x]
+                blocked[child, i] = 0
+            f_offset[child] = start + width * slots * slots
+            pool = _room(pool, f_offset[child] + width * count * count)
+            frame = _frame_of(pool, start, slots, width)
+            child_frame = _frame_of(pool, f_offset[child], count, width)
+            if rebuild:
                 _labels_of(marks[depth], active[depth], count, head, tail, nxt, labels, sizes, size)
                 f_built[child] = child_width
                 f_error[child], f_sign[child], f_box[child], f_centre[child] = build(
                     child_frame,
                     form,
                     kind,
-                    mode,
-                    first,
-                    second,
+                    pairs,
                     offset,
                     labels,
                     sizes[:count],
-                    power,
                     span,
                     f_low[child],
                     f_high[child],
-                    input_error,
-                    signed_codes,
-                    ordered,
                     smallest,
                     largest,
                 )
+            elif form == ENDS:
+                for end in range(2):
+                    fill_end(
+                        frame if end == 0 else child_frame,
+                        child_frame,
+                        active[depth] if end == 0 else active[child],
+                        count,
+                        power[0] + power[1] * (f_low[child] if end == 0 else f_high[child]),
+                        f_box[child],
+                        f_centre[child],
+                        end,
+                    )
             else:
-                restrict_frame(frame, child_frame, 1, active[depth], count, at, to_left)
-                f_error[child] = f_error[depth] + 4.0 * DEGREE * UNIT
+                frame_width = f_to[depth] - f_from[depth]
+                restrict_frame(
+                    frame,
+                    child_frame,
+                    1,
+                    active[depth],
+                    count,
+                    max(0.0, (f_low[child] - f_from[depth]) / frame_width),
+                    min(1.0, (f_high[child] - f_from[depth]) / frame_width),
+                )
+                f_error[child] += 8.0 * DEGREE * UNIT
             depth = child
         point_sum[:] = base_sums
     return (

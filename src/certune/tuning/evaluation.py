@@ -43,7 +43,7 @@ class Evaluation:
     @property
     def value_exact(self) -> Fraction:
         """Mean utility of the setting, exactly."""
-        return sum(self.utilities, Fraction(0)) / len(self.utilities)
+        return mean_of(self.utilities)
 
     @property
     def value(self) -> float:
@@ -54,8 +54,7 @@ class Evaluation:
     def baselines(self) -> dict[str, float]:
         """Mean utility of every default setting, the exact mean rounded once."""
         return {
-            name: float(sum(utilities, Fraction(0)) / len(utilities))
-            for name, utilities in self.baseline_utilities.items()
+            name: float(mean_of(utilities)) for name, utilities in self.baseline_utilities.items()
         }
 
     @property
@@ -81,6 +80,11 @@ class Evaluation:
         parts = [f"tuned {self.value:.6g}"]
         parts += [f"{name} {value:.6g}" for name, value in self.baselines.items()]
         return f"mean utility over {self.n_instances} instances: {', '.join(parts)}"
+
+
+def mean_of(utilities: Sequence[Fraction]) -> Fraction:
+    """Return the exact mean of at least one utility."""
+    return sum(utilities, Fraction(0)) / len(utilities)
 
 
 def evaluate(

@@ -9,83 +9,54 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from certune.dual import DualFunction, PiecewiseFunction, mean
-from certune.errors import InputError, ParameterError
-from certune.families.base import Family
+from certune.errors import InputError
 from certune.guarantees import (
     Bootstrap,
-    CellCover,
     CrossValidation,
     Guarantee,
     InstancesNeeded,
-    JointRefinement,
     LearningCurve,
     Selection,
-    Tuned,
-    best_simple_setting,
+    SignedSums,
     bootstrap,
     cross_validate,
     instances_needed,
     learning_curve,
     make_guarantee,
-    one_standard_error,
     rademacher,
-    refine,
-    smoothed_optimum,
-    widest_plateau,
 )
 from certune.guarantees.rademacher import DEFAULT_DRAWS
+from certune.guarantees.randomness import RandomState
 from certune.pfaffian.structure import Structure
-from certune.space import Segment
-from certune.tuning.evaluation import Evaluation, evaluate
-from certune.tuning.held_out import HeldOutEvaluation
+from certune.tuning.evaluation import evaluate, mean_of
+from certune.tuning.held_out import HeldOutEvaluation, check_unseen
 from certune.tuning.instances import checked_instances
-
-RULES = ("optimum", "plateau", "one-standard-error", "smoothed", "guaranteed")
-# Shares of the utility range and of the domain that plateau and smoothed rules use by default.
-PLATEAU_SHARE = Fraction(1, 100)
-WINDOW_SHARE = Fraction(1, 20)
-# Confidence at which the guaranteed rule compares settings.
-SELECTION_DELTA = Fraction(1, 20)
-
-RandomState = int | np.random.Generator
+from certune.tuning.rules import Options, chosen_by
+from certune.tuning.sample import TunedSample
+from certune.tuning.surrogate import has_surrogates, surrogate_class
 
 
-class Generalization:
+class Generalization(TunedSample):
     """Methods of a tuning result that look beyond its instances.
 
-    With one free parameter, all use the exact functions of the finished instances. A line through
+    With one free parameter, all use the exact functions of the finished instances; smooth ones up
+    to their stated errors, or through step functions close to them. A line through
     a larger space was chosen by looking at the instances: functions along it say nothing about
     new ones, so that with several parameters only what needs no functions remains, or can do with
     bounds on a cover of all settings.
     """
 
-    family: Family
-    upper_bound_exact: Fraction
-    evaluation: Evaluation
-    instances: list[Any]
-
-    if TYPE_CHECKING:
-
-        @property
-        def segment(self) -> Segment:
-            """The line of the functions."""
-
-        @property
-        def landscape(self) -> DualFunction:
-            """Mean utility along the line."""
-
-        @property
-        def duals(self) -> list[DualFunction]:
-            """Utility of each finished instance along the line."""
-
-    def evaluate(self, instances: Iterable[Any], n_jobs: int | None = 1) -> HeldOutEvaluation:
-        """Run the best setting and the defaults on other instances.
+    def evaluate(
+        self,
+        instances: Iterable[Any],
+        n_jobs: int | None = 1,
+        *,
+        params: Any = None,
+        independent: bool = False,
+    ) -> HeldOutEvaluation:
+        """Run the best setting, or another one, and the defaults on other instances.
 
         Parameters
         ----------
@@ -93,6 +64,13 @@ class Generalization:
             Instances of the family that took no part in tuning, at least one.
         n_jobs : int or None, default=1
             Number of parallel workers, as in joblib.
+        params : mapping or float, optional
+            Another setting that was chosen without these instances, such as
+            ``result.select(...).params``; by default the best one.
+        independent : bool, default=False
+            States that the instances are an independent draw from the distribution of the tuning
+            instances even though some coincide with those; only a distribution that repeats
+            instances makes such draws.
 
         Returns
         -------
@@ -100,14 +78,20 @@ class Generalization:
             Mean utilities, a confidence interval, the optimism, and paired comparisons with the
             defaults.
         """
-        listed = checked_instances(self.family, instances)
-        found = evaluate(self.family, listed, self.evaluation.params, n_jobs)
-        known = set(map(self.family.instance_fingerprint, self.instances))
+        listed = checked_instances(self.family, instances, "evaluation")
+        setting = self._setting(params)
+        found = evaluate(self.family, listed, setting, n_jobs)
+        prints = [self.family.instance_fingerprint(item) for item in listed]
         return HeldOutEvaluation(
             **{name: getattr(found, name) for name in found.__dataclass_fields__},
-            tuning_value_exact=self._tuned.value,
+            instances=tuple(listed),
+            family_fingerprint=self.family.fingerprint,
+            tuning_value_exact=mean_of(self._utilities_at(setting)),
             utility_range=self.family.utility_range,
-            n_known=sum(self.family.instance_fingerprint(item) in known for item in listed),
+            tolerance=self.family.tolerance,
+            n_known=sum(print_ in self._fingerprints for print_ in prints),
+            n_repeated=len(prints) - len(set(prints)),
+            independent=bool(independent),
         )
 
     def guarantee(
@@ -119,8 +103,11 @@ class Generalization:
         kinds: Iterable[str] | None = None,
         n_draws: int = DEFAULT_DRAWS,
         random_state: RandomState = 0,
+        params: Any = None,
+        independent: bool = False,
+        surrogate_step: float | None = None,
     ) -> Guarantee:
-        """Return every bound on what the best setting does on new instances.
+        """Return every bound on what the best setting, or another one, does on new instances.
 
         Parameters
         ----------
@@ -131,33 +118,53 @@ class Generalization:
             by far the tightest bounds.
         structure : Structure, optional
             Counts that are proved for every instance, for worst-case bounds; by default what the
-            family proves for instances no larger than those tuned on.
+            family proves for instances no larger than those given here and in tuning.
         kinds : iterable of str, optional
             Which bounds to use, see :func:`certune.guarantees.make_guarantee`.
         n_draws : int, default=1024
             Sign vectors for the Rademacher complexity.
         random_state : int or numpy Generator, default=0
             Source of the signs.
+        params : mapping or float, optional
+            Another setting, such as ``result.select(...).params``; by default the best one.
+        independent : bool, default=False
+            As in `evaluate`.
+        surrogate_step : float, optional
+            For logistic regression by log-loss: step of the surrogate path of `thm:rosset1`, for
+            the bound of `thm:balcal2023`. It takes longer than tuning.
 
         Returns
         -------
         Guarantee
             The bounds, tightest first; ``print`` shows them in words.
         """
+        setting = self._setting(params)
+        evidence = self._evidence(held_out, setting, independent)
         if structure is None:
-            structure = self.family.structure_of(self.instances)
-        duals = self._functions if self.family.proves_duals else None
+            unseen = () if evidence is None else evidence.instances
+            structure = self.family.structure_of([*self.instances, *unseen])
+        duals = self._proved_functions
+        tuned = self._tuned_at(setting)
+        surrogate, notes = None, list(self._notes)
+        if surrogate_step is None and has_surrogates(self.family, duals):
+            notes.append("surrogate_step=... adds the bound of thm:balcal2023 by surrogate paths")
+        elif surrogate_step is not None:
+            finished = self.instances[: tuned.n_instances]
+            surrogate = surrogate_class(self.family, finished, duals, surrogate_step)
         return make_guarantee(
-            self._tuned,
+            tuned,
             self.upper_bound_exact if duals is None else self.landscape.upper_bound_exact,
             duals=duals,
             cover=self._cover_sums,
             delta=delta,
-            held_out=self._held_out_utilities(held_out),
+            held_out=None if evidence is None else self._lowered(evidence.utilities),
             structure=structure,
             kinds=kinds,
             n_draws=n_draws,
             random_state=random_state,
+            scale="linear" if duals is None else self._scale,
+            surrogate=surrogate,
+            notes=[*notes, *(() if evidence is None else evidence.notes)],
         )
 
     def instances_needed(
@@ -190,15 +197,19 @@ class Generalization:
             structure = self.family.structure_of(self.instances)
         complexity, curve = None, None
         has_functions = self._functions is not None
-        sums = self._refinement if has_functions else self._cover_sums
+        sums: SignedSums | None = self._refinement if has_functions else self._cover_sums
         if sums is not None:
             if self.family.proves_duals:
-                complexity = rademacher(sums, random_state=random_state)
+                complexity = (
+                    self._complexity(random_state)
+                    if has_functions
+                    else rademacher(sums, random_state=random_state)
+                )
             if sums.n_functions > 1:
                 curve = self.learning_curve(random_state=random_state)
         return instances_needed(
             self._tuned,
-            self._utilities,
+            self._utilities_at(self.evaluation.params),
             epsilon=epsilon,
             delta=delta,
             complexity=complexity,
@@ -218,7 +229,7 @@ class Generalization:
         random_state : int or numpy Generator, default=0
             Source of the random assignment to folds.
         """
-        return cross_validate(self._exact_functions, n_folds, random_state, self._run_at)
+        return cross_validate(self._known_functions, n_folds, random_state, self._run_at)
 
     def bootstrap(self, n_resamples: int = 1000, random_state: RandomState = 0) -> Bootstrap:
         """Tune samples drawn from the instances with replacement, exactly.
@@ -230,7 +241,7 @@ class Generalization:
         random_state : int or numpy Generator, default=0
             Source of the resamples.
         """
-        return bootstrap(self._refinement, n_resamples, random_state)
+        return bootstrap(self._refinement, n_resamples, random_state, self._smooth)
 
     def learning_curve(
         self,
@@ -249,12 +260,17 @@ class Generalization:
         random_state : int or numpy Generator, default=0
             Source of the splits.
         """
-        return learning_curve(self._refinement, sizes, n_splits, random_state, self._run_at)
+        return learning_curve(
+            self._refinement, sizes, n_splits, random_state, self._run_at, self._smooth
+        )
 
     def select(
         self, rule: str = "one-standard-error", *, epsilon: Any = None, width: Any = None
     ) -> Selection:
         """Choose a setting by another rule than the plain optimum.
+
+        For a parameter with a logarithmic scale, widths, centres, windows and short numbers are
+        those of its logarithm; the plain optimum is always `best_params`.
 
         Parameters
         ----------
@@ -266,96 +282,48 @@ class Generalization:
             For "plateau": how much worse than the optimum a setting may be; by default a
             hundredth of the utility range.
         width : float, int or Fraction, optional
-            For "smoothed": width of the window; by default a twentieth of the domain.
+            For "smoothed": width of the window; by default a twentieth of the domain. For a
+            logarithmic scale, the logarithm of the ratio of its ends.
 
         Returns
         -------
         Selection
             The setting, and the interval around it that the rule found.
         """
-        chosen = self._selected(rule, epsilon, width)
+        span = Fraction(self.family.utility_range[1]) - Fraction(self.family.utility_range[0])
+        chosen = chosen_by(
+            rule,
+            self.landscape,
+            self._known_functions,
+            Options(epsilon, width, self._scale, span, Fraction(self.family.utility_range[0])),
+        )
         return replace(chosen, params=self.segment.at(chosen.coordinate))
 
-    def _selected(self, rule: str, epsilon: Any, width: Any) -> Selection:
-        low, high = (Fraction(end) for end in self.family.utility_range)
-        duals = self._exact_functions
-        landscape = mean(duals)
-        if rule == "optimum":
-            return widest_plateau(landscape, rule=rule)
-        if rule == "plateau":
-            slack = PLATEAU_SHARE * (high - low) if epsilon is None else epsilon
-            return widest_plateau(landscape, slack)
-        if rule == "one-standard-error":
-            return one_standard_error(landscape, duals)
-        if rule == "smoothed":
-            domain = Fraction(landscape.high) - Fraction(landscape.low)
-            window = WINDOW_SHARE * domain if width is None else width
-            return smoothed_optimum(landscape, window)
-        if rule == "guaranteed":
-            simple = best_simple_setting(landscape, duals, (low, high), SELECTION_DELTA)
-            value, t = landscape.enclose_exact(simple.coordinate)[0], simple.coordinate
-            return Selection(rule, t, (t, t), value, Fraction(0))
-        raise ParameterError(f"rule must be one of {list(RULES)}, got {rule!r}")
-
-    @property
-    def _cover_sums(self) -> CellCover | None:
-        """Bounds of the utilities on a cover of the settings, if there are such."""
-        return None
-
-    @property
-    def _functions(self) -> list[PiecewiseFunction] | None:
-        """Exact functions over all settings, if there are such."""
-        if self.family.space.n_free != 1:
-            return None
-        constant = [dual for dual in self.duals if isinstance(dual, PiecewiseFunction)]
-        return constant if len(constant) == len(self.duals) else None
-
-    @property
-    def _exact_functions(self) -> list[PiecewiseFunction]:
-        duals = self._functions
-        if duals is None:
-            raise ParameterError(
-                "This needs piecewise constant utilities of one free parameter, which are exact "
-                f"in every fold and resample; {self.family!r} has {self.family.space.n_free} free "
-                "coordinates: use evaluate and guarantee with held-out instances."
-            )
-        return duals
-
-    @cached_property
-    def _refinement(self) -> JointRefinement:
-        return refine(self._exact_functions)
-
-    @property
-    def _utilities(self) -> tuple[Fraction, ...]:
-        """Utilities of the best setting on the instances that bounds are about."""
-        duals = self._functions
-        utilities = self.evaluation.utilities
-        return utilities if duals is None else utilities[: len(duals)]
-
-    @property
-    def _tuned(self) -> Tuned:
-        utilities = self._utilities
-        low, high = (Fraction(end) for end in self.family.utility_range)
-        mean = Fraction(sum(utilities, Fraction(0))) / len(utilities)
-        return Tuned(mean, len(utilities), low, high)
-
-    def _run_at(self, index: int, t: float) -> Fraction:
-        return self.family.run_exact(self.instances[index], self.segment.at(t))
-
-    def _held_out_utilities(
-        self, held_out: Iterable[Any] | HeldOutEvaluation | None
-    ) -> tuple[Fraction, ...] | None:
+    def _evidence(
+        self,
+        held_out: Iterable[Any] | HeldOutEvaluation | None,
+        setting: dict[str, Any],
+        independent: bool,
+    ) -> HeldOutEvaluation | None:
+        """Return an evaluation that is about this setting and unseen instances."""
         if held_out is None:
             return None
-        found = held_out if isinstance(held_out, HeldOutEvaluation) else self.evaluate(held_out)
-        if found.n_known:
-            raise InputError(
-                f"{found.n_known} of the {found.n_instances} held-out instances were used for "
-                "tuning, so that they prove nothing: leave them out."
-            )
-        if found.params != self.evaluation.params:
-            raise InputError(
-                f"held_out is about the setting {found.params}, this result about "
-                f"{self.evaluation.params}: pass what evaluate of this result returned."
-            )
-        return found.utilities
+        if isinstance(held_out, HeldOutEvaluation):
+            if held_out.family_fingerprint != self.family.fingerprint:
+                raise InputError(
+                    f"held_out was made with another family than {self.family!r}: pass what "
+                    "evaluate of this result returned."
+                )
+            if held_out.params != setting:
+                raise InputError(
+                    f"held_out is about the setting {held_out.params}, this guarantee about "
+                    f"{setting}: pass what evaluate of this result returned."
+                )
+            prints = map(self.family.instance_fingerprint, held_out.instances)
+            n_known = sum(print_ in self._fingerprints for print_ in prints)
+            stated = held_out.independent or independent
+            held_out = replace(held_out, n_known=n_known, independent=stated)
+        else:
+            held_out = self.evaluate(held_out, params=setting, independent=independent)
+        check_unseen(held_out.n_known, held_out.n_instances, held_out.independent)
+        return held_out

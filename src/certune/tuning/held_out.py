@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from certune.errors import InputError
 from certune.guarantees.bounded_mean import Interval, mean_interval
+from certune.pfaffian.bounds.arithmetic import probability
 from certune.tuning.evaluation import Evaluation
 
 
@@ -42,22 +45,38 @@ class Comparison:
 
 @dataclass(frozen=True)
 class HeldOutEvaluation(Evaluation):
-    """Utilities of the tuned setting and of the defaults on instances of their own.
+    """Utilities of a tuned setting and of the defaults on instances of their own.
 
     Attributes
     ----------
+    instances : tuple
+        The instances.
+    family_fingerprint : str
+        Hash of the family that was run.
     tuning_value_exact : Fraction
         Mean utility of the setting on the instances that it was tuned on.
     utility_range : tuple of float
         Smallest and largest utility of any instance.
+    tolerance : float
+        Error of the utilities, 0 if they are exact; intervals include it.
     n_known : int
-        How many of the instances also occur among the tuning instances; intervals and guarantees
-        need 0.
+        How many of the instances also occur among the tuning instances. Intervals and guarantees
+        need 0, unless `independent`.
+    n_repeated : int
+        How many of the instances repeat another one of them.
+    independent : bool
+        Whether the caller states that the instances are an independent draw from the distribution
+        of the tuning instances, although some coincide with those.
     """
 
+    instances: tuple[Any, ...] = field(kw_only=True, repr=False, compare=False)
+    family_fingerprint: str = field(kw_only=True, repr=False)
     tuning_value_exact: Fraction = field(kw_only=True)
     utility_range: tuple[float, float] = field(kw_only=True)
+    tolerance: float = field(kw_only=True, default=0.0)
     n_known: int = field(kw_only=True)
+    n_repeated: int = field(kw_only=True, default=0)
+    independent: bool = field(kw_only=True, default=False)
 
     @property
     def optimism(self) -> float:
@@ -73,8 +92,15 @@ class HeldOutEvaluation(Evaluation):
             Probability that the interval misses it.
         method : {"betting", "hoeffding", "empirical-bernstein"}
             Which inequality to use.
+
+        Raises
+        ------
+        InputError
+            If some of the instances were used for tuning.
         """
-        return mean_interval(self.utilities, delta, self.utility_range, method)
+        check_unseen(self.n_known, self.n_instances, self.independent)
+        found = mean_interval(self.utilities, delta, self.utility_range, method)
+        return _widened(found, self.tolerance, *self.utility_range)
 
     def comparisons(self, delta: float = 0.05, method: str = "betting") -> list[Comparison]:
         """Compare the tuned setting with every default, instance by instance.
@@ -87,28 +113,76 @@ class HeldOutEvaluation(Evaluation):
             Probability that some interval misses the expected difference.
         method : {"betting", "hoeffding", "empirical-bernstein"}
             Which inequality to use.
+
+        Raises
+        ------
+        InputError
+            If some of the instances were used for tuning.
         """
+        check_unseen(self.n_known, self.n_instances, self.independent)
+        failure = Fraction(probability("delta", delta))
         low, high = (Fraction(end) for end in self.utility_range)
         pairs: list[Comparison] = []
         for name, others in self.baseline_utilities.items():
             differences = [u - v for u, v in zip(self.utilities, others, strict=True)]
-            share = delta / len(self.baseline_utilities)
+            share = failure / len(self.baseline_utilities)
             interval = mean_interval(differences, share, (low - high, high - low), method)
+            reach = float(high - low)
             mean: Any = sum(differences, Fraction(0)) / len(differences)
-            pairs.append(Comparison(name, float(mean), interval))
+            widened = _widened(interval, 2 * self.tolerance, -reach, reach)
+            pairs.append(Comparison(name, float(mean), widened))
         return pairs
 
-    def __str__(self) -> str:
-        lines = [
-            super().__str__(),
-            f"expected utility of the tuned setting: {self.interval()}",
-            f"on the tuning instances: {float(self.tuning_value_exact):.4f}, optimism "
-            f"{self.optimism:+.4f}",
-            *map(str, self.comparisons()),
-        ]
-        if self.n_known:
-            lines.append(
-                f"note: {self.n_known} of the instances were used for tuning, so that the "
-                "intervals do not hold"
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the instances."""
+        notes = []
+        if self.n_known and self.independent:
+            notes.append(
+                f"{self.n_known} of the held-out instances coincide with tuning instances; that "
+                "they are an independent draw was stated, not checked"
             )
-        return "\n".join(lines)
+        if self.n_repeated:
+            notes.append(
+                f"{self.n_repeated} of the {self.n_instances} held-out instances repeat another: "
+                "right for draws from a distribution that repeats, wrong for copies"
+            )
+        return tuple(notes)
+
+    def __str__(self) -> str:
+        lines = [super().__str__()]
+        unseen = not self.n_known or self.independent
+        if unseen:
+            lines.append(f"expected utility of the tuned setting: {self.interval()}")
+        lines.append(
+            f"on the tuning instances: {float(self.tuning_value_exact):.4f}, optimism "
+            f"{self.optimism:+.4f}"
+        )
+        if unseen:
+            lines += map(str, self.comparisons())
+        else:
+            lines.append(
+                f"{self.n_known} of the instances were used for tuning: there are no confidence "
+                "intervals"
+            )
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def check_unseen(n_known: int, n_instances: int, independent: bool) -> None:
+    """Raise `InputError` if known instances would be used as evidence."""
+    if n_known and not independent:
+        raise InputError(
+            f"{n_known} of the {n_instances} held-out instances also occur among the tuning "
+            "instances, so that they prove nothing: draw a new sample. (Leaving out those that "
+            "coincide would bias it.) If all are an independent draw from a distribution that "
+            "repeats instances, say so with independent=True."
+        )
+
+
+def _widened(interval: Interval, reach: float, low: float, high: float) -> Interval:
+    """Widen an interval by the error of the utilities, within their range."""
+    if not reach:
+        return interval
+    start = math.nextafter(interval.low - reach, -math.inf)
+    stop = math.nextafter(interval.high + reach, math.inf)
+    return replace(interval, low=max(start, low), high=min(stop, high))

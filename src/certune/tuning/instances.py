@@ -19,8 +19,17 @@ def checked_family(family: object) -> Family:
     return family
 
 
-def checked_instances(family: Family, instances: object) -> list[Any]:
+def checked_instances(family: Family, instances: object, purpose: str = "tuning") -> list[Any]:
     """Return the instances as a list, every one of which fits the family.
+
+    Parameters
+    ----------
+    family : Family
+        The family.
+    instances : iterable
+        At least one instance.
+    purpose : str, default="tuning"
+        What they are for, in messages.
 
     Raises
     ------
@@ -32,7 +41,7 @@ def checked_instances(family: Family, instances: object) -> list[Any]:
         raise InputError(f"instances must be a list, got {instances!r}: pass [instance] for one.")
     listed = list(instances)
     if not listed:
-        raise InputError("instances are empty, and tuning needs at least one: pass some.")
+        raise InputError(f"instances are empty, and {purpose} needs at least one: pass some.")
     for number, instance in enumerate(listed):
         try:
             family.check_instance(instance)

@@ -9,9 +9,10 @@ from os import PathLike
 from typing import Any
 
 from certune.dual import DualFunction
+from certune.dual.scales import middle
 from certune.errors import CertificateError, ParameterError
 from certune.families.base import Family
-from certune.space import LogReal, Segment
+from certune.space import Segment
 from certune.tuning.certificate import Certificate, make_certificate
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.generalization import Generalization
@@ -128,13 +129,13 @@ class TuningResult(Generalization):
         -------
         dict
             The centre of the widest interval on which the landscape stays within `epsilon` of
-            its maximum.
+            its maximum; for a parameter with a logarithmic scale, widest in its logarithm.
         """
         if epsilon is None:
             lowest, highest = self.family.utility_range
             epsilon = ROBUST_SHARE * (highest - lowest)
-        low, high = self.landscape.widest_plateau(epsilon)
-        return self.segment.at(min(max(0.5 * low + 0.5 * high, low), high))
+        low, high = self.landscape.widest_plateau(epsilon, self._scale)
+        return self.segment.at(middle(low, high, self._scale))
 
     @property
     def best_estimator(self) -> Any:
@@ -206,8 +207,7 @@ class TuningResult(Generalization):
     @property
     def _is_logarithmic(self) -> bool:
         """Whether the coordinate of the segment is a parameter with a logarithmic scale."""
-        free = {item.name: item for item in self.family.space.parameters}
-        return isinstance(free.get(self.landscape.name), LogReal)
+        return self._scale == "log"
 
     def to_frame(self) -> Any:
         """Return a table of the instances; needs pandas, ``pip install 'certune[frame]'``.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from certune.box import Box
+from certune.dual.integers import as_fraction
 from certune.errors import ParameterError
 from certune.families.base import Family
 from certune.guarantees import (
@@ -25,9 +26,11 @@ from certune.guarantees import (
     LearningCurve,
     standard_error,
 )
+from certune.guarantees.randomness import RandomState
 from certune.pfaffian.structure import whole_number
 from certune.space import LogReal, Simplex
-from certune.tuning.generalization import PLATEAU_SHARE, Generalization, RandomState
+from certune.tuning.generalization import Generalization
+from certune.tuning.rules import PLATEAU_SHARE
 from certune.tuning.settings_cover import SettingsCover, cover_settings
 
 RULES = ("optimum", "plateau", "one-standard-error")
@@ -211,6 +214,8 @@ class SpaceGeneralization(Generalization):
             raise ParameterError(
                 f"rule must be one of {list(RULES)} with several parameters, got {rule!r}"
             )
+        if epsilon is not None and rule != "plateau":
+            raise ParameterError(f"epsilon is an option of the rule 'plateau', not of {rule!r}")
         best = self._tuned.value
         if rule == "optimum":
             region = self.best_region
@@ -222,7 +227,10 @@ class SpaceGeneralization(Generalization):
         elif epsilon is None:
             tolerance = PLATEAU_SHARE * self._tuned.span
         else:
-            tolerance = Fraction(epsilon)
+            given = as_fraction(epsilon)
+            if given is None or given < 0:
+                raise ParameterError(f"epsilon must be a number >= 0, got {epsilon!r}")
+            tolerance = given
         return self._largest_box(rule, best, tolerance)
 
     def _largest_box(self, rule: str, best: Fraction, tolerance: Fraction) -> BoxSelection:

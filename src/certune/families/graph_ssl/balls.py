@@ -152,11 +152,16 @@ def _weights(graph: Graph, rates: Sequence[Fraction], shift: float) -> tuple[Row
 
     weights = [[arb(0)] * n for _ in range(n)]
     classes = [[arb(0)] * n_classes for _ in range(n)]
+    class_of = graph.class_of.tolist()
     for i in range(n):
-        for j in np.flatnonzero(graph.is_edge[i, i + 1 :]).tolist():
-            weights[i][i + 1 + j] = weight(*graph.between[:, i, i + 1 + j].tolist())
-        for j in np.flatnonzero(graph.is_edge_to_labelled[i]).tolist():
-            classes[i][graph.class_of[j]] += weight(*graph.to_labelled[:, i, j].tolist())
+        later = np.flatnonzero(graph.is_edge[i, i + 1 :]) + i + 1
+        row = weights[i]
+        for j, lengths in zip(later.tolist(), graph.between[:, i, later].T.tolist(), strict=True):
+            row[j] = weight(*lengths)
+        near = np.flatnonzero(graph.is_edge_to_labelled[i])
+        row = classes[i]
+        for j, lengths in zip(near.tolist(), graph.to_labelled[:, i, near].T.tolist(), strict=True):
+            row[class_of[j]] += weight(*lengths)
     return weights, classes
 
 

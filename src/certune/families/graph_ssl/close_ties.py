@@ -40,6 +40,7 @@ PRECISION_STEP = 128
 DEEPEST_SPLIT = 6
 # Linear systems in balls for one sweep, times the square of their size.
 BUDGET = 1.5e6
+FEWEST_SOLVES = 24
 
 Leaf = tuple[float, float, int, int]
 Series = dict[int, list[arb]]
@@ -83,6 +84,8 @@ class CloseTies:
         rounding : float
             How much a soft label may be off because the setting is rounded.
         """
+        if self._solves_left < FEWEST_SOLVES:
+            return [[zone.leaf] for zone in zones]
         leaves: list[list[Leaf]] = [[] for _ in zones]
         order = sorted(range(len(zones)), key=lambda number: zones[number].low)
         while order:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Course:
     low: float
     high: float
 
-    @property
+    @cached_property
     def ends(self) -> tuple[float, float]:
         """Coordinates of an interval that covers the segment, increasing."""
         ends = sorted(self._coordinate(t) for t in (self.low, self.high))

@@ -48,8 +48,7 @@ class Panel:
     rounding : float
         How much of it is due to the rounding of settings.
     slope_error : float
-        Bound of the error of every derivative by a local coordinate in [-1, 1]; infinite if none
-        is known.
+        The same for derivatives by a local coordinate in [-1, 1]; infinite if nothing is known.
     """
 
     low: float
@@ -168,7 +167,9 @@ class Interpolator:
                 panel = self._panel(start, stop, values, 0.0, None)
                 tail = float(np.abs(panel.series[:, :, -degree // 8 :]).max(initial=0.0))
                 if tail <= self.solver.error:
-                    yield replace(panel, error=panel.error + 10 * tail)
+                    # Estimates, as everything on adaptive panels.
+                    error = panel.error + 10 * tail
+                    yield replace(panel, error=error, slope_error=error * degree**2)
                     break
             else:
                 middle = 0.5 * (start + stop)

@@ -64,7 +64,18 @@ class Symmetry:
     @cached_property
     def colours(self) -> NDArray[np.int64]:
         """Colour of every node: nodes of one colour have the same soft labels."""
+        if self._all_see_different_labels():
+            return np.arange(self._graph.n_nodes)
         return np.asarray(self._refine(self._graph.class_of[None])[0])
+
+    def _all_see_different_labels(self) -> bool:
+        """Whether the edges to labelled points, of one metric, tell all nodes apart."""
+        graph = self._graph
+        if len(graph.to_labelled) > 1:
+            return False
+        lengths = np.where(graph.is_edge_to_labelled, graph.to_labelled[0], -1.0)
+        views = [np.sort(lengths[:, graph.class_of == c], axis=1) for c in range(graph.n_classes)]
+        return len(np.unique(np.concatenate(views, axis=1), axis=0)) == graph.n_nodes
 
     def _tied_nodes(self, first: int, second: int) -> NDArray[np.bool_]:
         swap = np.arange(self._graph.n_classes)

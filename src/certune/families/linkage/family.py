@@ -424,7 +424,7 @@ class Linkage(Family):
         def value_at(t: float) -> Fraction:
             return self.run_exact(instance, segment.at(t))
 
-        distinct = np.unique(instance.duplicate_of).size
+        distinct = np.count_nonzero(instance.duplicate_of == np.arange(instance.n_points))
         if distinct <= 2 or instance.k == instance.n_points or not line.moves:
             value = value_at(segment.low)
             return PiecewiseFunction.constant(segment.low, segment.high, value, name=name)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from certune.dual import PiecewiseFunction
 from certune.errors import UndecidedError
-from certune.exact.dyadics import is_simple, simplest
+from certune.exact.dyadics import holds_simple, is_simple, simplest
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course
 from certune.kernels import sweep as kernel
@@ -37,6 +37,7 @@ _NO_VALUES = np.empty((0, 0))
 _MOST_UNKNOWN = 16  # after that many fruitless questions of a kind, intervals stay undecided
 
 Score = Callable[[NDArray[np.int64]], Fraction]
+Ratio = tuple[int, int]  # numerator and denominator, in lowest terms
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,11 @@ def start_from_duplicates(
     left = np.zeros(2 * n - 1, dtype=np.int64)
     right = np.zeros(2 * n - 1, dtype=np.int64)
     top = np.arange(n)
+    copies = np.flatnonzero(duplicate_of != top)
+    if not copies.size:
+        return left, right, top
     made = 0
-    for p in np.flatnonzero(duplicate_of != np.arange(n)):
+    for p in copies:
         group = duplicate_of[p]
         left[n + made] = top[group]
         right[n + made] = p
@@ -227,6 +231,7 @@ def sweep_course(
     if n_made == course.n - 1:
         raise AssertionError("contraction leaves at least two clusters")
     edges = _edges(course, labels, special)
+    tied = {course.low, *special, course.high}
     offset = float(np.median(course.first)) if course.mode == AFFINE else 0.0
     return _sweep(
         course,
@@ -241,8 +246,8 @@ def sweep_course(
             course.input_error,
             course.instance.pair_codes,
             course.ordered,
-            np.column_stack([edges[:-1], edges[1:]]),
-            np.isin(edges, [course.low, *special, course.high]),
+            np.stack((edges[:-1], edges[1:]), axis=1),
+            np.array([t in tied for t in edges.tolist()]),
             labels,
             _NO_VALUES,
             0.0,
@@ -287,8 +292,8 @@ class _Pieces:
 
     def add(self, start: float, stop: float, rank: int) -> None:
         """Append a piece."""
-        self.starts.append(float(start))
-        self.stops.append(float(stop))
+        self.starts.append(start)
+        self.stops.append(stop)
         self.ranks.append(rank)
 
 
@@ -310,8 +315,10 @@ def assemble(
     wide_zone = WIDE_ZONE
     while True:
         leaves = [sweep_course(course, pruning, found, wide_zone) for course in courses]
-        scores = [[score(labels) for labels in part.partitions] for part in leaves]
-        ranking = sorted({*value_range, *(value for part in scores for value in part)})
+        scores = [[score(labels).as_integer_ratio() for labels in p.partitions] for p in leaves]
+        ranking = _sorted_ratios(
+            {*(v.as_integer_ratio() for v in value_range), *(v for part in scores for v in part)}
+        )
         rank_of = {value: i for i, value in enumerate(ranking)}
         ranks = [[rank_of[value] for value in part] for part in scores]
         pieces = _pieces(courses, leaves, ranks, len(ranking) - 1, set(found))
@@ -324,8 +331,8 @@ def assemble(
         found = sorted({*found, *suspects})
     alone = {*found, *(t for part in leaves for t in part.tied_edges)}
     _single_out(pieces, alone, value_at, rank_of, ranking, courses[0].low, courses[-1].high)
-    denominator = math.lcm(*(value.denominator for value in ranking))
-    numerators = [int(value * denominator) for value in ranking]
+    denominator = math.lcm(*(below for _, below in ranking))
+    numerators = [above * (denominator // below) for above, below in ranking]
     return PiecewiseFunction(
         np.array(pieces.starts),
         np.array(pieces.stops),
@@ -335,6 +342,12 @@ def assemble(
         denominator,
         name=name,
     )
+
+
+def _sorted_ratios(ratios: set[Ratio]) -> list[Ratio]:
+    """Fractions in lowest terms, in order; pairs of integers are faster than `Fraction`."""
+    denominator = math.lcm(*(below for _, below in ratios))
+    return sorted(ratios, key=lambda ratio: ratio[0] * (denominator // ratio[1]))
 
 
 def _pieces(
@@ -377,10 +390,9 @@ def _unsettled_points(pieces: _Pieces) -> set[float]:
 
     A sweep with an edge at such a point settles the order on both sides of it.
     """
-    points = (
-        _nice_point(stop, start)
-        for stop, start in zip(pieces.stops[:-1], pieces.starts[1:], strict=True)
-    )
+    low, high = np.array(pieces.stops[:-1]), np.array(pieces.starts[1:])
+    likely = np.flatnonzero(holds_simple(low, high)).tolist()
+    points = (_nice_point(pieces.stops[i], pieces.starts[i + 1]) for i in likely)
     return {t for t in points if t is not None}
 
 
@@ -443,13 +455,14 @@ def _collect(
     """
     pieces = _Pieces([], [], [], [])
     gap: tuple[int, int] | None = None
-    for i in range(len(bottom)):
-        if bottom[i] == top[i]:
-            rank = int(bottom[i])
+    places = positions.tolist()
+    for i, (low, high) in enumerate(zip(bottom.tolist(), top.tolist(), strict=True)):
+        if low == high:
+            rank = low
             if pieces.ranks and gap is None and pieces.ranks[-1] == rank:
-                pieces.stops[-1] = positions[i + 1]
+                pieces.stops[-1] = places[i + 1]
                 continue
-            start = float(positions[i])
+            start = places[i]
             if pieces.ranks and gap is None:
                 if start not in special:
                     raise AssertionError(f"two trees at t = {start!r}")
@@ -460,18 +473,17 @@ def _collect(
                 start = math.nextafter(start, math.inf)
             elif gap is not None:
                 if not pieces.ranks:
-                    pieces.add(positions[0], positions[0], -1)
+                    pieces.add(places[0], places[0], -1)
                 pieces.gaps.append(gap)
-            pieces.add(start, positions[i + 1], rank)
+            pieces.add(start, places[i + 1], rank)
             gap = None
         else:
-            low, high = int(bottom[i]), int(top[i])
             gap = (low, high) if gap is None else (min(gap[0], low), max(gap[1], high))
     if gap is not None:
         if not pieces.ranks:
-            pieces.add(positions[0], positions[0], -1)
+            pieces.add(places[0], places[0], -1)
         pieces.gaps.append(gap)
-        pieces.add(positions[-1], positions[-1], -1)
+        pieces.add(places[-1], places[-1], -1)
     return pieces
 
 
@@ -479,22 +491,19 @@ def _single_out(
     pieces: _Pieces,
     special: set[float],
     value_at: Callable[[float], Fraction],
-    rank_of: dict[Fraction, int],
-    ranking: list[Fraction],
+    rank_of: dict[Ratio, int],
+    ranking: list[Ratio],
     low: float,
     high: float,
 ) -> None:
     """Insert the points whose utility the plain algorithm must say."""
     points = {t for t in special if low <= t <= high}
-    for i in range(len(pieces.gaps)):
-        t = _nice_point(pieces.stops[i], pieces.starts[i + 1])
-        if t is not None:
-            points.add(t)
+    points.update(_unsettled_points(pieces))
     for i, rank in enumerate(pieces.ranks):
         if rank < 0:
             points.add(pieces.starts[i])
     for t in sorted(points):
-        value = value_at(t)
+        value = value_at(t).as_integer_ratio()
         if value not in rank_of:
             # Keep ranks usable as indices: new values go to the end of the table.
             rank_of[value] = len(ranking)

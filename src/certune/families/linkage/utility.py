@@ -82,7 +82,7 @@ class Utility:
             )
         value = self.function(target, labels)
         exact = value if isinstance(value, Fraction) else self._exact(value)
-        if not self.low <= exact <= self.high:
+        if not (_at_most(self.low, exact) and _at_most(exact, self.high)):
             raise InputError(
                 f"utility {self.name!r} returned {value!r}, expected a value from {self.low} to "
                 f"{self.high}: state its range, Utility(name, function, low=..., high=...)"
@@ -102,6 +102,11 @@ class Utility:
                 "handle such partitions in the function"
             )
         return Fraction(number)
+
+
+def _at_most(a: Fraction, b: Fraction) -> bool:
+    """``a <= b``, several times faster than the operator, which has to ask for the types."""
+    return a.numerator * b.denominator <= b.numerator * a.denominator
 
 
 def contingency(target: IntArray, labels: IntArray) -> IntArray:

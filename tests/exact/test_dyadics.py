@@ -1,0 +1,31 @@
+"""Simple floats inside intervals, found one by one and for many intervals at once."""
+
+import math
+
+import numpy as np
+import pytest
+
+from certune.exact.dyadics import holds_simple, is_simple, simplest
+
+
+def has_simple(low, high):
+    """The simplest float strictly inside is simple, if there is any float at all."""
+    first, last = math.nextafter(low, math.inf), math.nextafter(high, -math.inf)
+    return first <= last and is_simple(simplest(first, last))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-40, 1e30, 3.7])
+def test_many_intervals_agree_with_single_ones(scale):
+    rng = np.random.default_rng(0)
+    centres = np.concatenate([rng.uniform(-8, 8, 500), rng.integers(-64, 64, 500) / 16]) * scale
+    widths = np.abs(centres) * 10.0 ** rng.uniform(-14, -5, centres.size)
+    low, high = centres - widths * rng.uniform(0, 1, centres.size), centres + widths
+    expected = [has_simple(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    assert 0 < sum(expected) < len(expected)
+    assert holds_simple(low, high).tolist() == expected
+
+
+def test_ends_do_not_count_and_zero_does():
+    low = np.array([0.5, 0.0, -1e-300, -0.5, -1.0])
+    high = np.array([math.nextafter(0.5, 1), 1e-300, 1e-300, math.nextafter(-0.5, 0), 1.0])
+    assert holds_simple(low, high).tolist() == [False, True, True, False, True]
