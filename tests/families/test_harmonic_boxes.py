@@ -199,18 +199,54 @@ def test_unreached_points_and_single_classes_need_no_models():
     )
 
 
+def dominated(labeling, instance, box):
+    """Nodes that one class wins by far on a box, and which one; the problem."""
+    problem = labeling.bound_on_box(instance, box).reuse.problem
+    possible = problem.start.possible.copy()
+    problem._dominate(possible, np.arange(problem.graph.n_nodes), problem._vertices(box))
+    won = np.flatnonzero(possible.sum(axis=1) == 1)
+    return problem, won, possible[won].argmax(axis=1)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_dominant_classes_have_more_than_half(n_classes, n_neighbors):
+    """On boxes that are far too large for linear models, against ball arithmetic."""
+    rng = np.random.default_rng(n_classes)
+    labeling = family(sigma=(0.05, 3), n_neighbors=n_neighbors)
+    n_won = 0
+    for seed in range(6):
+        instance = blobs(n_classes, spread=0.1, random_state=seed)
+        low = float(rng.uniform(0.05, 0.15))
+        box = Box(labeling.space, (((low,), (1.3 * low,)), ((0.8, 0.2), (0.6, 0.4))))
+        problem, won, classes = dominated(labeling, instance, box)
+        settings = [random_setting(box, rng) for _ in range(2)]
+        settings += [{"sigma": s, "weights": w} for (s,) in box.parts[0] for w in box.parts[1]]
+        for params in settings if len(won) else ():
+            rates = [Fraction(w) / Fraction(params["sigma"]) ** 2 for w in params["weights"]]
+            soft = ball_labels(problem.graph, rates, 400)
+            for u, c in zip(won.tolist(), classes.tolist(), strict=True):
+                n_won += bool(soft[c][u] > 0.5)
+                assert not soft[c][u] <= 0.5
+    assert n_won > 40
+
+
+def test_dominance_needs_no_weights_that_doubles_can_hold():
+    """A chain of three points to one label, and another label behind exponents of 10^4."""
+    points = [[0.0], [0.01], [0.02], [0.03], [1.0]]
+    instance = ct.LabelingInstance(points, metrics=TWO, labeled=[0, 4], truth=[0, 0, 0, 0, 1])
+    labeling = family(sigma=(0.01, 0.02))
+    bound = labeling.bound_on_box(instance, labeling.strata()[0])
+    assert bound.settled and bound.upper == 1
+
+
 def test_weights_of_too_many_magnitudes_leave_a_box_open():
-    """At sigma = 0.02 no path of weights above e^-300 joins the groups: nothing is claimed."""
-    points = [[0.0], [0.01], [1.0], [1.01], [0.02]]
-    instance = ct.LabelingInstance(
-        points, metrics=TWO, labeled=[0], labels=["a"], truth=list("aabba")
-    )
-    two = ct.LabelingInstance(points, metrics=TWO, labeled=[0, 1], truth=[0, 1, 0, 1, 0])
-    labeling = family(sigma=(0.01, 0.04))
-    box = labeling.strata()[0].split(labeling.strata()[0].edges[0])[0]
-    assert labeling.bound_on_box(instance, box).settled  # one class needs no models
-    bound = labeling.bound_on_box(two, box)
-    assert (bound.lower, bound.upper) == (0, 1) and min(bound.importance) > 0
+    """Half way between two labels nobody wins by far, and weights need more than doubles."""
+    points = [[0.0], [1.0], [0.5], [2.0]]
+    instance = ct.LabelingInstance(points, metrics=TWO, labeled=[0, 1], truth=[0, 1, 0, 1])
+    labeling = family(sigma=(0.02, 0.03))
+    bound = labeling.bound_on_box(instance, labeling.strata()[0])
+    assert bound.upper > bound.lower and min(bound.importance) > 0
 
 
 def test_uncertified_families_are_searched_along_lines():

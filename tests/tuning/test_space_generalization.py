@@ -134,8 +134,23 @@ def test_a_plateau_of_everything_is_the_largest_box(result):
     assert result.select("plateau", epsilon=1).tolerance == 1
     with pytest.raises(ct.ParameterError, match="with several parameters"):
         result.select("smoothed")
-    with pytest.raises(ct.ParameterError, match="one free parameter"):
-        result.bootstrap()
+
+
+def test_bootstrap_counts_the_best_candidates(result):
+    found = result.bootstrap(200, random_state=3)
+    assert found.n_resamples == 200 and sum(found.shares) == pytest.approx(1.0)
+    assert (np.diff(found.shares) <= 0).all() and "200 resamples" in str(found)
+    # By hand, in floats: how often no candidate has a larger sum than the best setting.
+    rng = np.random.default_rng(3)
+    weights = rng.multinomial(N, np.full(N, 1 / N), size=200).astype(float)
+    cover = result.cover()
+    tuned = np.array([result.evaluation.utilities], dtype=float)
+    totals = weights @ np.concatenate([tuned, cover.utilities.astype(float)]).T
+    share = (totals[:, 0] >= totals.max(axis=1) - 1e-9).mean()
+    assert found.first_share == pytest.approx(share)
+    bounds = (weights @ cover.upper.astype(float).T).max(axis=1)
+    gaps = np.maximum(bounds - totals.max(axis=1), 0) / N
+    assert found.gap_estimate == pytest.approx(gaps.mean(), abs=1e-9)
 
 
 def test_instances_needed_use_the_cover(result):

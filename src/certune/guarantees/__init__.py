@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from certune.guarantees.betting import betting_sequence
 from certune.guarantees.bounded_mean import Interval, mean_interval
-from certune.guarantees.candidates import Candidate, Candidates
+from certune.guarantees.candidates import Candidate, CandidateBootstrap, Candidates
 from certune.guarantees.guarantee import Guarantee, make_guarantee
 from certune.guarantees.learning import LearningCurve, PowerLaw, learning_curve
 from certune.guarantees.occam import SimpleSetting, best_simple_setting
@@ -53,6 +53,7 @@ from certune.guarantees.worst_case import SurrogateClass, surrogate_bound
 __all__ = [
     "Bootstrap",
     "Candidate",
+    "CandidateBootstrap",
     "Candidates",
     "CellCover",
     "CrossValidation",

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from certune.guarantees.randomness import RandomState, generator
 from certune.guarantees.stability import CrossValidation, Fold, folds_of
 from certune.pfaffian.structure import whole_number
 
-# Values are compared as multiples of this; sums of 2^20 of them stay exact.
-GRID = 2**40
+# Values are compared as multiples of a common denominator, of this one if that is larger; sums of
+# 2^20 of them stay exact.
+LARGEST_SCALE = 2**40
 
 Table = npt.NDArray[np.object_]
 
@@ -56,6 +58,38 @@ class Candidate:
     def gap(self) -> float:
         """How much better another setting could be, at most."""
         return float(self.upper_bound_exact - self.value_exact)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateBootstrap:
+    """Best candidates of samples drawn from the instances with replacement: an estimate.
+
+    Attributes
+    ----------
+    settings : tuple of dict
+        The settings that were chosen, most frequent first.
+    shares : ndarray of float
+        In which share of the resamples each of them was.
+    first_share : float
+        Share of the resamples in which the first candidate is as good as any other.
+    gap_estimate : float
+        Mean over resamples of how much better any other setting could be, at most.
+    n_resamples : int
+        Number of resamples.
+    """
+
+    settings: tuple[dict[str, Any], ...]
+    shares: FloatArray
+    first_share: float
+    gap_estimate: float
+    n_resamples: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_resamples} resamples: the tuned setting is the best candidate in "
+            f"{100 * self.first_share:.1f} %, {len(self.settings)} settings are chosen, others can "
+            f"be better by {self.gap_estimate:.4f} on average at most"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +126,20 @@ class Candidates:
     def n_instances(self) -> int:
         """Number of instances."""
         return int(self.utilities.shape[1])
+
+    @cached_property
+    def _integers(self) -> tuple[IntArray, IntArray, int]:
+        """Utilities rounded down and bounds rounded up to multiples of 1 / scale, and the scale."""
+        tables = self.utilities, self.upper
+        entries = (entry for table in tables for row in table.tolist() for entry in row)
+        scale = 1
+        for entry in entries:
+            scale = math.lcm(scale, Fraction(entry).denominator)
+            if scale > LARGEST_SCALE:
+                scale = LARGEST_SCALE
+                break
+        values = _scaled(self.utilities, scale, math.floor)
+        return values, _scaled(self.upper, scale, math.ceil), scale
 
     def best(self, instances: Sequence[int]) -> Candidate:
         """Return the best candidate on some instances, the first of several, exactly."""
@@ -152,7 +200,7 @@ class Candidates:
         n, count = self.n_instances, whole_number("n_splits", n_splits, 2)
         if n < 2:
             raise ParameterError(f"a learning curve needs at least 2 instances, got {n}")
-        values, bounds = _on_grid(self.utilities, math.floor), _on_grid(self.upper, math.ceil)
+        values, bounds, scale = self._integers
         rng = generator(random_state)
         chosen_sizes = sizes_of(n, sizes)
         columns = []
@@ -160,15 +208,45 @@ class Candidates:
             weights = random_subsets(n, size, count, rng)
             totals = weights @ values.T
             places = totals.argmax(axis=1)
-            tuning = totals[np.arange(count), places] / (GRID * float(size))
-            held_out = ((1 - weights) * values[places]).sum(axis=1) / (GRID * float(n - size))
-            best = (weights @ bounds.T).max(axis=1) / (GRID * float(size))
+            tuning = totals[np.arange(count), places] / (scale * float(size))
+            held_out = ((1 - weights) * values[places]).sum(axis=1) / (scale * float(n - size))
+            best = (weights @ bounds.T).max(axis=1) / (scale * float(size))
             columns.append((tuning, held_out, np.maximum(best, tuning)))
         reached: FloatArray = np.array([column[2].mean() for column in columns])
         parts = [(tuning, held_out) for tuning, held_out, _ in columns]
         return curve_of(chosen_sizes, parts, n, tuning_bound=reached)
 
+    def bootstrap(
+        self, n_resamples: int = 1000, random_state: int | np.random.Generator = 0
+    ) -> CandidateBootstrap:
+        """Choose the best candidate on samples drawn from the instances with replacement.
 
-def _on_grid(table: Table, rounding: Any) -> IntArray:
-    entries = [rounding(Fraction(entry) * GRID) for row in table.tolist() for entry in row]
+        O(C N) a resample for C candidates and cells.
+
+        Parameters
+        ----------
+        n_resamples : int, default=1000
+            Number of resamples.
+        random_state : int or numpy Generator, default=0
+            Source of the resamples.
+        """
+        count, n = whole_number("n_resamples", n_resamples, 1), self.n_instances
+        weights = generator(random_state).multinomial(n, np.full(n, 1 / n), size=count)
+        values, bounds, scale = self._integers
+        totals = weights @ values.T
+        best = totals.max(axis=1)
+        gaps = np.maximum((weights @ bounds.T).max(axis=1) - best, 0) / (scale * float(n))
+        places, counts = np.unique(totals.argmax(axis=1), return_counts=True)
+        order = np.lexsort((places, -counts))
+        return CandidateBootstrap(
+            tuple(dict(self.settings[place]) for place in places[order].tolist()),
+            counts[order] / count,
+            float((totals[:, 0] == best).mean()),
+            float(gaps.mean()),
+            count,
+        )
+
+
+def _scaled(table: Table, scale: int, rounding: Any) -> IntArray:
+    entries = [rounding(Fraction(entry) * scale) for row in table.tolist() for entry in row]
     return np.array(entries, dtype=np.int64).reshape(table.shape)

@@ -19,6 +19,7 @@ from certune.dual.integers import as_fraction
 from certune.errors import ParameterError
 from certune.families.base import Family
 from certune.guarantees import (
+    CandidateBootstrap,
     Candidates,
     CellCover,
     CrossValidation,
@@ -150,6 +151,22 @@ class SpaceGeneralization(Generalization):
             Source of the random assignment to folds.
         """
         return self._candidates.cross_validate(n_folds, random_state)
+
+    def bootstrap(  # type: ignore[override]
+        self, n_resamples: int = 1000, random_state: RandomState = 0
+    ) -> CandidateBootstrap:
+        """Choose on samples drawn from the instances with replacement.
+
+        Candidates as in `cross_validate`, the best setting first.
+
+        Parameters
+        ----------
+        n_resamples : int, default=1000
+            Number of resamples.
+        random_state : int or numpy Generator, default=0
+            Source of the resamples.
+        """
+        return self._candidates.bootstrap(n_resamples, random_state)
 
     def learning_curve(
         self,

@@ -9,6 +9,7 @@ box it cannot have on a part of it either.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +26,7 @@ from certune.families.graph_ssl.graph import BoolArray, Graph
 from certune.families.graph_ssl.instance import IntArray
 from certune.families.graph_ssl.solver import UNIT, PointSolver
 from certune.families.graph_ssl.symmetry import Symmetry
+from certune.kernels.dominance import dominant_classes, exponents_at
 from certune.kernels.edge_reaches import STRONG
 from certune.kernels.harmonic_boxes import soft_models
 from certune.kernels.label_outcomes import conflicts, rule_out
@@ -76,6 +78,9 @@ class BoxProblem:
         room = np.zeros((0, 1))
         open_points = self._open(possible)
         if open_points.size:
+            self._dominate(possible, open_points, self._vertices(box))
+            open_points = self._open(possible)
+        if open_points.size:
             models, importance = self._models(box, open_points)
             if models is not None:
                 open_points, room = self._settle(possible, open_points, models, symmetry)
@@ -97,6 +102,26 @@ class BoxProblem:
         if "weights" not in box.names:
             return (self.fixed["weights"],)
         return box.vertices("weights")
+
+    def _vertices(self, box: Box) -> FloatArray:
+        """Rates (vertices, L) at the vertices of the box, each within three units."""
+        weights = np.array(self._weights(box))
+        return np.concatenate([weights / (sigma * sigma) for sigma in self._sigmas(box)])
+
+    def _dominate(self, possible: BoolArray, points: IntArray, vertices: FloatArray) -> None:
+        """Settle the points that one class wins by far."""
+        graph = self.graph
+        rates = np.concatenate([vertices.mean(axis=0, keepdims=True), vertices])
+        exponents = exponents_at(graph.between, graph.to_labelled, rates)
+        largest = float(exponents.max(initial=0.0))
+        slack = 1.001 * math.exp(min(16 * UNIT * (len(rates[0]) + 4) * largest, 700.0))
+        nodes = graph.place[points]
+        classes = dominant_classes(
+            exponents, graph.is_edge, graph.is_edge_to_labelled, graph.class_of, nodes, slack
+        )
+        won = classes >= 0
+        possible[points[won]] = False
+        possible[points[won], classes[won]] = True
 
     def _symmetry(self, box: Box) -> Symmetry:
         """Ties that hold on the whole stratum of a box."""
@@ -120,8 +145,7 @@ class BoxProblem:
         # Threads look at boxes of one problem at the same time: each has work arrays of its own.
         graph, solver = self.graph, PointSolver(self.graph)
         n = graph.n_nodes
-        weights = np.array(self._weights(box))
-        vertices = np.concatenate([weights / (sigma * sigma) for sigma in self._sigmas(box)])
+        vertices = self._vertices(box)
         centre = vertices.mean(axis=0)
         smallest, largest = needed_range(graph, [graph.combined(centre)])
         if largest - smallest > STRONG:
