@@ -28,6 +28,8 @@ from certune.kernels.settling import OPEN
 
 BITS = 200
 STEPS = 8
+# Zones up to this part of what counts as resolved are left as they are.
+ROOM = 0.95
 # How far from the guess of a root it is enclosed, as a part of what is open: the first guess rests
 # on the interpolant, later ones on balls.
 FIRST_SHARE = 2.0**-5
@@ -109,7 +111,7 @@ class Polisher:
         """Would a zone count as undecided?"""
         first, last = self._course.position(low), self._course.position(high)
         scale = max(1.0, abs(first), abs(last))
-        return abs(last - first) > 0.5 * BREAKPOINT_RESOLUTION * scale
+        return abs(last - first) > ROOM * BREAKPOINT_RESOLUTION * scale
 
 
 def _is_monotone(panel: Panel, node: int, first: int, second: int, low: float, high: float) -> bool:
