@@ -76,3 +76,26 @@ def test_coprime_basis_generates_its_values(values):
             while value % factor == 0:
                 value //= factor
         assert value == 1
+
+
+def test_long_exponents_that_add_up_to_zero():
+    """At exponents .7, -1.2 and .5 (floats, which add up to exactly 0) scaling changes nothing."""
+    exponents = tuple(Fraction(e) for e in (0.7, -1.2, 0.5))
+    assert sum(exponents) == 0
+    bases = (Fraction(3, 2), Fraction(7), Fraction(5, 3))
+    doubled = tuple(2 * base for base in bases)
+    assert sign_of_radicals(Radicals((1, -1), (bases, doubled), exponents)) == 0
+    tripled = (6 * bases[0], 6 * bases[1], 5 * bases[2])
+    assert sign_of_radicals(Radicals((1, -1), (bases, tripled), exponents)) in (-1, 1)
+    assert sign_of_radicals(Radicals((1, -1), (bases, doubled), exponents, logarithm=True)) == 0
+
+
+def test_long_exponents_with_rational_quotients():
+    """2^(e + 3) = 8 * 2^e, and 4^(e / 2) = 2^e, also where e has 52 bits."""
+    e = Fraction(0.7)
+    number = Radicals(
+        (8, -1), ((Fraction(2), Fraction(1)), (Fraction(2), Fraction(2))), (e, Fraction(3))
+    )
+    assert sign_of_radicals(number) == 0
+    number = Radicals((1, -1), ((Fraction(4), Fraction(1)), (Fraction(1), Fraction(2))), (e / 2, e))
+    assert sign_of_radicals(number) == 0

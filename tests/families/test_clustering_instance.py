@@ -109,7 +109,7 @@ def test_bad_input_is_refused_with_a_reason(arguments, message):
 BAD_METRICS = {
     "nan": ("cosine", [[0.0, 0.0], [1.0, 1.0]], "'cosine' of instance 'bad' must be finite"),
     "negative": (lambda a, b: -1.0, [[0.0], [1.0]], "'<lambda>' .* must be non-negative"),
-    "not a number": (lambda a, b: "far", [[0.0], [1.0]], "distances by metric '<lambda>'"),
+    "not a number": (lambda a, b: "far", [[0.0], [1.0]], "metric '<lambda>' must return a number"),
     "zero, rows differ": (
         lambda a, b: max(0.0, abs(a[0] - b[0]) - 1),
         [[0.0], [1.0], [5.0]],

@@ -46,7 +46,14 @@ def samples(draw):
 
 
 def signed(functions, signs):
-    return sum_of(f * int(s) for f, s in zip(functions, signs, strict=True))
+    """Sum with signs; functions that are equal have equal values, in their gaps too."""
+    distinct, factors = [], []
+    for function, sign in zip(functions, signs, strict=True):
+        if function not in distinct:
+            distinct.append(function)
+            factors.append(0)
+        factors[distinct.index(function)] += int(sign)
+    return sum_of(f * factor for f, factor in zip(distinct, factors, strict=True))
 
 
 @settings(max_examples=150, deadline=None)

@@ -363,3 +363,35 @@ def test_linkage_certificate():
     with pytest.raises(ct.CertificateError):
         ct.verify(resealed(result.certificate, uppers=forged), family, instances)
     assert result.best_estimator is not None
+
+
+def test_three_exponents_of_both_signs_on_a_grid_of_points():
+    """Lines cross the plane on which exponents add up to zero, where scaled pairs are tied."""
+    metrics = ("euclidean", "cityblock", "chebyshev")
+    points = np.random.default_rng(5).integers(0, 4, (5, 2))
+    instance = ct.ClusteringInstance(points=points, target=[0, 0, 1, 1, 1], k=2, metrics=metrics)
+    family = ct.Linkage("product", alpha=[(0.5, 2), (-2, 2), (-2, 2)])
+    assert family.run(instance, {"alpha_0": 0.7, "alpha_1": -1.2, "alpha_2": 0.5}) > 0
+    result = ct.tune(family, [instance], max_nodes=30, progress=False)
+    rng = np.random.default_rng(0)
+    tried = max(family.run(instance, family.space.sample(rng)) for _ in range(50))
+    assert tried <= result.upper_bound and result.best_value >= 0.8
+
+
+class Shy(ct.ProgramFamily):
+    """Refuses to decide on lines, and at the middle of the space."""
+
+    def dual(self, instance, along=None):
+        raise ct.UndecidedError("not on lines")
+
+    def run_exact(self, instance, params):
+        if params["a"] == params["b"] == 0.5:
+            raise ct.UndecidedError("not here")
+        return super().run_exact(instance, params)
+
+
+def test_what_stays_undecided_does_not_end_a_search():
+    space = ct.ParameterSpace((ct.Real("a", 0, 1), ct.Real("b", 0, 1)))
+    family = Shy(lambda x, p: 1 if p["a"] * p["b"] >= 0.25 else 0, space)
+    result = ct.tune(family, [None], max_nodes=50, progress=False)
+    assert result.best_value == 1.0 and result.upper_bound == 1.0

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
+from math import floor, gcd, lcm
 
 import flint
 from flint import arb, fmpq, fmpz
@@ -21,6 +21,7 @@ from flint import arb, fmpq, fmpz
 FIRST_PRECISION = 96
 LAST_PRECISION = 1 << 14
 _LARGEST_EXPONENT = 1 << 12
+_MOST_TERMS = 64
 
 
 @dataclass(frozen=True)
@@ -116,11 +117,74 @@ def _factored_exponents(exponents: Sequence[Fraction]) -> tuple[list[int], int, 
 
 
 def _cancels(number: Radicals) -> bool:
-    """Do terms with the same bases cancel? All that is looked at when exponents are too long."""
-    totals: dict[tuple[Fraction, ...], int] = {}
+    """Is the number proved to be zero, when its exponents are too long for power products?
+
+    Terms are written as products of powers of a few coprime integers, none of which is a perfect
+    power itself. The quotient of two terms is rational exactly if these exponents differ by
+    integers.
+    """
+    coefficients: dict[tuple[Fraction, ...], int] = {}
     for coefficient, bases in zip(number.coefficients, number.bases, strict=True):
-        totals[bases] = totals.get(bases, 0) + coefficient
-    return all(total == 0 for total in totals.values())
+        coefficients[bases] = coefficients.get(bases, 0) + coefficient
+    terms = [(bases, total) for bases, total in coefficients.items() if total]
+    if len(terms) > _MOST_TERMS:
+        return False
+    basis = _primitive_basis([base for bases, _ in terms for base in bases])
+    if number.logarithm:
+        totals = [Fraction(0)] * len(basis)
+        for bases, coefficient in terms:
+            for place, exponent in enumerate(_exponents(bases, number.exponents, basis)):
+                totals[place] += coefficient * exponent
+        return not any(totals)
+    sums: dict[tuple[Fraction, ...], fmpq] = {}
+    for bases, coefficient in terms:
+        exponents = _exponents(bases, number.exponents, basis)
+        whole = [floor(exponent) for exponent in exponents]
+        if max((abs(power) for power in whole), default=0) > _LARGEST_EXPONENT:
+            return False
+        key = tuple(e - power for e, power in zip(exponents, whole, strict=True))
+        factor = _power_product([Fraction(value) for value in basis], whole)
+        sums[key] = sums.get(key, fmpq(0)) + coefficient * factor
+    return all(total == 0 for total in sums.values())
+
+
+def _exponents(
+    bases: Sequence[Fraction], powers: Sequence[Fraction], basis: Sequence[int]
+) -> list[Fraction]:
+    """Exponents of the members of a basis in ``prod_l bases[l] ** powers[l]``."""
+    return [
+        sum(
+            (
+                power * (_valuation(base.numerator, value) - _valuation(base.denominator, value))
+                for base, power in zip(bases, powers, strict=True)
+            ),
+            Fraction(0),
+        )
+        for value in basis
+    ]
+
+
+def _valuation(number: int, factor: int) -> int:
+    count = 0
+    while number % factor == 0:
+        number //= factor
+        count += 1
+    return count
+
+
+def _primitive_basis(values: Sequence[Fraction]) -> list[int]:
+    """Coprime integers > 1, none a perfect power, of which all values are products of powers."""
+    integers = [part for value in values for part in (value.numerator, value.denominator)]
+    return [_primitive(value) for value in _coprime_basis([v for v in integers if v > 1])]
+
+
+def _primitive(value: int) -> int:
+    """The integer of which a value is the highest power."""
+    for root in range(value.bit_length(), 1, -1):
+        candidate = _integer_root(fmpz(value), root)
+        if candidate is not None:
+            return int(candidate)
+    return value
 
 
 def _power_product(bases: Sequence[Fraction], powers: Sequence[int]) -> fmpq:

@@ -112,8 +112,10 @@ def distance_matrix(points: FloatArray, metric: Metric) -> FloatArray:
     if n == 1:
         return np.zeros((1, 1))
     if callable(metric):
-        condensed = [metric(points[i], points[j]) for i in range(n) for j in range(i + 1, n)]
-        return _square(numeric(condensed, f"distances by metric {metric_name(metric)!r}"))
+        condensed = [
+            _distance(metric, points[i], points[j]) for i in range(n) for j in range(i + 1, n)
+        ]
+        return _square(np.array(condensed))
     try:
         if metric in _SKLEARN_METRICS:
             from sklearn.metrics import pairwise_distances
@@ -129,13 +131,25 @@ def distance_matrix(points: FloatArray, metric: Metric) -> FloatArray:
     return np.asarray(matrix, dtype=np.float64)
 
 
+def _distance(metric: Metric, point: FloatArray, other: FloatArray) -> float:
+    """Distance by a user's function of two points."""
+    assert callable(metric)
+    value = metric(point, other)
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the metric {metric_name(metric)!r} must return a number, got {value!r}"
+        ) from error
+
+
 def distances_between(points: FloatArray, others: FloatArray, metric: Metric) -> FloatArray:
     """Matrix of the distances from points to others; scales of a metric come from the others."""
     from scipy.spatial.distance import cdist
 
     if callable(metric):
-        rows = [[metric(point, other) for other in others] for point in points]
-        return numeric(rows, f"distances by metric {metric_name(metric)!r}")
+        rows = [[_distance(metric, point, other) for other in others] for point in points]
+        return np.array(rows)
     if metric in _SKLEARN_METRICS:
         from sklearn.metrics import pairwise_distances
 

@@ -170,10 +170,7 @@ class BranchAndBound:
 
     def _try_centre(self, box: Box) -> None:
         """Run a setting of the most promising box, which may be better than any on a line."""
-        try:
-            self._lines.offer(box.centre)
-        except UndecidedError:
-            pass  # a tie that nobody can break; another box will do
+        self._lines.try_setting(box.centre)
 
     def _work(self, taken: list[tuple[Fraction, int, Node]]) -> None:
         found: list[list[Node]] = [[] for _ in taken]
@@ -217,7 +214,11 @@ class BranchAndBound:
 
     def _accept(self, node: Node) -> None:
         """Take the centre of a box on which all utilities are known as the new incumbent."""
-        self._lines.offer(node.box.centre)
+        try:
+            self._lines.offer(node.box.centre)
+        except UndecidedError:
+            self.stuck.append(node)
+            return
         if self.best_total < node.upper:
             raise CertificateError(
                 f"The mean utility on {node.box!r} was proved to be {node.upper}, but runs at its "
@@ -250,7 +251,7 @@ class BranchAndBound:
         """Bound the sum on a face with at most one free parameter, by running or searching it."""
         if box.n_free == 1:
             return self._lines.search(box.segment)
-        return self._lines.offer(box.centre).total
+        return self._lines.try_setting(box.centre)
 
 
 def _too_small(node: Node) -> bool:

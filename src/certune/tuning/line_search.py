@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from certune.dual import mean
+from certune.errors import UndecidedError
 from certune.families.base import Family
 from certune.space import ParameterSpace, ParameterValue, Real, Segment
 from certune.tuning.workers import Workers
@@ -78,6 +79,7 @@ class LineSearch:
         self._rng = rng
         self._plan = self._lines()
         self._elite: list[tuple[Fraction, int, dict[str, Any]]] = []
+        self._largest = Fraction(family.utility_range[1]) * len(instances)
         self.best: Incumbent | None = None
         self.n_lines = 0
 
@@ -90,6 +92,13 @@ class LineSearch:
         if self.best is None or found.total > self.best.total:
             self.best = found
         return found
+
+    def try_setting(self, params: Mapping[str, Any]) -> Fraction:
+        """Offer a setting; returns the sum of its utilities, the largest of all if undecided."""
+        try:
+            return self.offer(params).total
+        except UndecidedError:
+            return self._largest
 
     def step(self) -> None:
         """Search the next line."""
@@ -111,7 +120,8 @@ class LineSearch:
             shares = SHARES if turn else (1.0,) * (START_LINES * space.n_free)
             for number, share in enumerate(shares if reals else ()):
                 name = reals[(turn + number) % len(reals)]
-                start = None if share == 1.0 else self._elite[number % len(self._elite)][2]
+                elite = self._elite if share < 1.0 else []
+                start = elite[number % len(elite)][2] if elite else None
                 yield from self._line({name: _high(space, name)}, share, start=start)
             reach = 1.0 if turn % LONG_LINES == LONG_LINES - 1 else REACH
             yield from self._line(next(corners, {}), 0.0, reach)
@@ -140,11 +150,15 @@ class LineSearch:
         Returns
         -------
         Fraction
-            No setting on the line has a larger sum of utilities.
+            No setting on the line has a larger sum of utilities. If a function on it cannot be
+            decided, that is the largest sum of all.
         """
         dual = self._family.dual
         self.n_lines += 1
-        duals = self._workers.map(lambda instance: dual(instance, segment), self._instances)
+        try:
+            duals = self._workers.map(lambda instance: dual(instance, segment), self._instances)
+        except UndecidedError:
+            return self._largest
         landscape = mean(duals)
         low, high = landscape.widest_plateau(0)
         params = segment.at(min(max(0.5 * low + 0.5 * high, low), high))
@@ -152,7 +166,7 @@ class LineSearch:
             [*self._elite, (-landscape.max_exact, self.n_lines, params)], key=lambda e: e[:2]
         )[:ELITE]
         if self.best is None or landscape.max_exact * len(duals) > self.best.total:
-            self.offer(params)
+            self.try_setting(params)
         return landscape.upper_bound_exact * len(duals)
 
 

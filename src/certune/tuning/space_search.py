@@ -31,6 +31,8 @@ METHODS = ("auto", "branch-and-bound", "line-search")
 # Lines without success, for every free coordinate, after which boxes begin; and after which the
 # search along lines alone ends.
 FRUITLESS_FIRST, FRUITLESS_LAST = 12, 24
+# Settings that are tried until one can be decided.
+FIRST_TRIES = 20
 
 
 def check_search_options(
@@ -136,10 +138,16 @@ class _SpaceSearch:
 
     def _begin(self) -> None:
         """Run the first setting, whatever the time."""
-        patient = LineSearch(
-            self.family, self.instances, Workers(1, math.inf), np.random.default_rng(0)
-        )
-        patient.offer(middle_of(self.family.space))
+        rng = np.random.default_rng(0)
+        patient = LineSearch(self.family, self.instances, Workers(1, math.inf), rng)
+        setting = middle_of(self.family.space)
+        for _ in range(FIRST_TRIES):
+            patient.try_setting(setting)
+            if patient.best is not None:
+                break
+            setting = self.family.space.sample(rng)
+        else:
+            patient.offer(setting)
         self.lines.best = patient.best
 
     def _along_lines(self, patience: int) -> Status:
