@@ -81,3 +81,14 @@ def test_picture(tmp_path):
     known, slivers = figure.axes[0].collections[:2]
     assert len(known.get_paths()) == cells.decided.sum()
     assert len(slivers.get_paths()) == (~cells.decided).sum()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"fixed": {"z": 1}}, {"parameters": "ab"}, {"resolution": True}, {"resolution": 1.5}],
+)
+def test_options_that_mean_nothing_are_refused(options):
+    space = ct.ParameterSpace((ct.Real("a", 0, 1), ct.Real("b", 0, 1)))
+    family = ct.ProgramFamily(lambda x, p: 1 if p["a"] >= p["b"] else 0, space)
+    with pytest.raises(ct.ParameterError, match="must be a p"):
+        ct.cell_map(family, [None], **options)

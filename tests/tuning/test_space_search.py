@@ -1,6 +1,7 @@
 """Several parameters: the optimum and its bound, early ends, the certificate."""
 
 import dataclasses
+import json
 import hashlib
 import time
 from fractions import Fraction
@@ -343,9 +344,12 @@ def test_a_changed_certificate_is_refused(tuned, tmp_path):
     changed.save(path)
     with pytest.raises(ct.CertificateError, match="changed after it was written"):
         ct.BoxCertificate.load(path)
-    path.write_text("[]")
-    with pytest.raises(ct.CertificateError, match="written by something else"):
-        ct.BoxCertificate.load(path)
+    stored = json.loads(path.read_text())
+    damaged = ([], {**stored, "best_params": None}, {**stored, "best_value": float("inf")})
+    for content in damaged:
+        path.write_text(json.dumps(content))
+        with pytest.raises(ct.CertificateError, match="written by something else"):
+            ct.BoxCertificate.load(path)
 
 
 # Linkage

@@ -23,6 +23,7 @@ from certune.families.base import Family
 from certune.tuning.branching import Cover
 from certune.tuning.certificate import write_whole
 
+MALFORMED = (CertuneError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 FORMAT_VERSION = 1
 FORMAT_NAME = "certune box certificate"
 LEAF = -1
@@ -84,7 +85,14 @@ class BoxCertificate:
             if stored["format"] != FORMAT_NAME or stored["format_version"] != FORMAT_VERSION:
                 raise ValueError(f"format {stored['format']!r} {stored['format_version']!r}")
             certificate = _from_content(stored)
-        except (CertuneError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        except (
+            CertuneError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+        ) as error:
             raise CertificateError(
                 f"{path} is not a {FORMAT_NAME} of version {FORMAT_VERSION} ({error!r}): it was "
                 "written by something else, or changed; write it again with save."
@@ -115,7 +123,11 @@ class BoxCertificate:
                     if upper is None:
                         raise CertificateError("The certificate has fewer bounds than boxes.")
                     yield box, upper
-                elif cut is None or not 0 <= cut < len(box.edges):
+                elif (
+                    cut is None
+                    or not 0 <= cut < len(box.edges)
+                    or not box.can_split(box.edges[cut])
+                ):
                     raise CertificateError(
                         f"The cuts of the certificate do not fit the space: {cut!r} for {box!r}."
                     )

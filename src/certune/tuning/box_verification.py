@@ -152,13 +152,13 @@ def _check_leaf(box: Box, upper: Fraction, family: Family, instances: list[Any])
         proved = sum((bound.upper for bound in bounds), Fraction(0)) / len(instances)
         if proved <= upper:
             continue
-        demand(
-            depth < MOST_HALVINGS,
-            f"The certificate bounds the mean utility on {part!r} by {upper}, but only {proved} "
-            "can be proved there.",
-        )
         open_bounds = [bound for bound in bounds if not bound.settled]
         scores = [sum(b.importance[i] for b in open_bounds) for i in range(len(part.edges))]
         edge = part.edges[max(range(len(scores)), key=scores.__getitem__)]
+        demand(
+            depth < MOST_HALVINGS and part.can_split(edge),
+            f"The certificate bounds the mean utility on {part!r} by {upper}, but only {proved} "
+            "can be proved there.",
+        )
         pending += [(half, depth + 1) for half in part.split(edge)]
     return len(instances)

@@ -5,6 +5,7 @@ The same bounds on boxes as in branch and bound, without an incumbent: every cel
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -64,8 +65,9 @@ def cell_map(
     (('alpha', 'weights[1]'), True)
     """
     listed = checked_instances(checked_family(family), instances)
-    if not isinstance(resolution, int) or resolution < 1:
+    if not isinstance(resolution, numbers.Integral) or resolution is True or resolution < 1:
         raise ParameterError(f"resolution must be a positive integer, got {resolution!r}.")
+    resolution = int(resolution)
     box, axes = _plane(family, parameters, {} if fixed is None else dict(fixed))
     rectangles, lower, upper = [], [], []
     unknown: tuple[BoxBound | None, ...] = (None,) * len(listed)
@@ -98,7 +100,7 @@ def cell_map(
         deeper = (depths[0] + 1 - chosen, depths[1] + chosen)
         pending += [(half, bounds, deeper) for half in reversed(part.split(edges[chosen]))]
     names = (_title(box, axes[0]), _title(box, axes[1]))
-    return CellMap(names, rectangles, tuple(lower), tuple(upper), slack)  # type: ignore[arg-type]
+    return CellMap(names, rectangles, tuple(lower), tuple(upper), slack)
 
 
 def _narrowed(bound: BoxBound, old: BoxBound | None) -> BoxBound:
@@ -118,6 +120,12 @@ def _plane(
 ) -> tuple[Box, tuple[int, int]]:
     """Return the box of the two parameters with the others fixed, and the places of the two."""
     space = family.space
+    unknown = sorted(set(fixed) - set(space.names))
+    if unknown or isinstance(parameters, str):
+        raise ParameterError(
+            "parameters must be a pair of names and fixed have values of others, among "
+            f"{space.names!r}; got parameters={parameters!r} and fixed={sorted(fixed)!r}."
+        )
     wanted = (
         [item.name for item in space.parameters if item.n_free and item.name not in fixed]
         if parameters is None

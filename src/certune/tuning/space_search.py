@@ -46,7 +46,8 @@ def check_search_options(
             f"{family!r} has no bounds on boxes of parameters, which branch and bound needs: use "
             "method='line-search'."
         )
-    if not isinstance(gap, (int, float, Fraction)) or not 0 <= gap < math.inf:
+    is_number = isinstance(gap, numbers.Real) and not isinstance(gap, bool)
+    if not is_number or not 0 <= gap < math.inf:
         raise ParameterError(f"gap must be a non-negative number, got {gap!r}.")
     for name, value, least in (("max_nodes", max_nodes, 1), ("random_state", random_state, 0)):
         if value is None and name == "max_nodes":
