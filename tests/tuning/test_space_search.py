@@ -1,8 +1,8 @@
 """Several parameters: the optimum and its bound, early ends, the certificate."""
 
 import dataclasses
-import json
 import hashlib
+import json
 import time
 from fractions import Fraction
 
