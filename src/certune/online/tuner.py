@@ -17,7 +17,7 @@ import numpy.typing as npt
 from certune.dual import DualFunction, PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family
-from certune.online.interpolation import middles
+from certune.online.interpolation import checked_answers, middles
 from certune.online.ledger import Ledger, shown_positions
 from certune.online.lines import lines_of
 from certune.online.options import Options
@@ -115,9 +115,10 @@ class OnlineTuner:
         self.family = family
         self.options = Options(learner, horizon, schedule, shifts, resolution)
         self.lines = lines_of(family.space, along)
-        if surrogate is not None and learner != "random-grid":
+        if surrogate is not None and (learner != "random-grid" or not callable(surrogate)):
             raise ParameterError(
-                f"a surrogate is for the learner 'random-grid', got learner={learner!r}"
+                "a surrogate is a function, for the learner 'random-grid'; got "
+                f"surrogate={surrogate!r} and learner={learner!r}"
             )
         self._surrogate = surrogate
         self._randomness = RoundRandomness(random_state)
@@ -270,7 +271,7 @@ class OnlineTuner:
     def _duals(self, instance: Any, dual: Any) -> list[DualFunction]:
         if dual is None:
             dual = [self.family.dual(instance, along=line.segment) for line in self.lines]
-        duals = [dual] if isinstance(dual, DualFunction) else list(dual)
+        duals = list(dual) if isinstance(dual, Sequence) else [dual]
         domains = [(line.segment.low, line.segment.high) for line in self.lines]
         if not all(isinstance(function, DualFunction) for function in duals) or domains != [
             (function.low, function.high) for function in duals
@@ -306,12 +307,7 @@ class OnlineTuner:
             return points, np.clip(middles(dual, coordinates), *self.family.utility_range)
         if instance is None:
             raise InputError("a surrogate needs the instance itself; pass it to update")
-        answers = self._surrogate(instance, coordinates)
-        values = np.array(answers, dtype=np.float64)
-        if values.shape != points.shape or not np.isfinite(values).all():
-            raise InputError(
-                f"the surrogate must return {points.size} finite utilities, got {answers!r}"
-            )
+        values = checked_answers(self._surrogate(instance, coordinates), points.size)
         # Within the range of utilities, which can only bring them closer to the true ones.
         return points, np.clip(values, *self.family.utility_range)
 
@@ -369,6 +365,8 @@ class OnlineTuner:
             Which line.
         """
         self._need_a_round()
+        if line not in range(len(self.lines)):
+            raise ParameterError(f"line must be 0 to {len(self.lines) - 1}, got {line!r}")
         drawn = self.lines[line]
         rounds, densities = self._ledger.densities(self.learner, line)
         positions = [drawn.coordinate(position) for position in shown_positions(drawn).tolist()]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from certune.errors import InputError
 from certune.report.landscape import HEAT_COLOURS, INK, LINE_COLOUR
 
 if TYPE_CHECKING:
@@ -202,5 +203,8 @@ def _new_figure(title: str) -> tuple[Figure, Any]:
 
 def _finished(figure: Figure, path: Path) -> Figure:
     if path is not None:
-        figure.savefig(path, dpi=160)
+        try:
+            figure.savefig(path, dpi=160)
+        except (OSError, TypeError, ValueError) as error:
+            raise InputError(f"cannot write the figure to {path!r}: {error}") from error
     return figure
