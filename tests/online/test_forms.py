@@ -128,7 +128,7 @@ def test_the_kinks_of_the_random_grid_are_dispersed():
     assert forms.random_grid(horizon)(horizon, 0.01) == pytest.approx(
         0.01 * 256 * 4 + deviation(256, 4)
     )
-    with pytest.raises(ct.ParameterError, match="positive horizon"):
+    with pytest.raises(ct.ParameterError, match="horizon must be a whole number"):
         forms.random_grid(0)
 
 

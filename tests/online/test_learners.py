@@ -307,7 +307,7 @@ def test_coarsened_functions_state_nothing_wrong():
         ({"learner": "fixed-share", "horizon": 5}, "expected number of shifts"),
         ({"learner": "fixed-share", "horizon": 5, "shifts": 5}, "less than the horizon"),
         ({"learner": "semi-bandit", "schedule": "anytime"}, "step sizes of its own"),
-        ({"resolution": -1.0}, "resolution must be positive"),
+        ({"resolution": -1.0}, "resolution must be a positive"),
         ({"random_state": -1}, "random_state must not be negative"),
         ({"random_state": "seed"}, "random_state must be a whole number"),
         ({"surrogate": len}, "for the learner 'random-grid'"),

@@ -40,9 +40,9 @@ class FixedShare(Learner):
     Notes
     -----
     A round costs O(n) for n pieces. Pieces are joined where the even share has washed out their
-    difference, see `JOINED`: it shrinks by the factor 1 - s a round, s = shifts / horizon, so that
-    a piece of rounds long ago is gone 25 / s rounds later. With fewer than 25 shifts that is after
-    the horizon, and pieces add up; a resolution of the tuner bounds their number.
+    difference, see `JOINED`. That is soon where utilities stay below their mean, since a difference
+    is multiplied by (1 - s) exp(rate * utility) / (mean of exp(rate * utility)) a round. Where they
+    stay above it differences last and pieces add up; a resolution of the tuner bounds their number.
     """
 
     def __init__(self, lines: Sequence[Line], horizon: int, shifts: int, span: float) -> None:
@@ -109,8 +109,10 @@ class FixedShare(Learner):
     def _refine(self, number: int, steps: Steps) -> np.ndarray:
         """Cut the density at the edges of a function; return the function's cell of each piece."""
         old, heights = self._edges[number], self._heights[number]
-        added = np.setdiff1d(steps.edges, old, assume_unique=False)
-        pieces = np.searchsorted(old, added)
+        edges = np.unique(steps.edges)
+        pieces = np.searchsorted(old, edges)
+        is_new = np.append(old, math.inf)[pieces] != edges
+        added, pieces = edges[is_new], pieces[is_new]
         self._heights[number] = np.insert(heights, pieces, heights[pieces])
         self._edges[number] = np.insert(old, pieces, added)
         starts = np.concatenate(([-math.inf], self._edges[number]))

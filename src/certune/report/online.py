@@ -6,7 +6,7 @@ Like all pictures here they are made of plain numbers, without pyplot.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,7 +204,7 @@ def _new_figure(title: str) -> tuple[Figure, Any]:
 def _finished(figure: Figure, path: Path) -> Figure:
     if path is not None:
         try:
-            figure.savefig(path, dpi=160)
+            figure.savefig(fspath(path), dpi=160)
         except (OSError, TypeError, ValueError) as error:
             raise InputError(f"cannot write the figure to {path!r}: {error}") from error
     return figure
