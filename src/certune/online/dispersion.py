@@ -122,9 +122,11 @@ class Dispersion:
             return narrow
         text = f"D(T, c/sqrt(T)) grows like T^{self.exponent:.2f}; {narrow}"
         if self.pile_exponent > DISPERSED_BELOW:
+            width = self.pile.high - self.pile.low
+            place = f"within {width:.2g} of" if width > 0 else "at"
             text += (
-                f"; {self.pile.at_most} change within {self.pile.high - self.pile.low:.2g} of "
-                f"{self.pile.low:.6g}, a number that grows like T^{self.pile_exponent:.2f}"
+                f"; {self.pile.at_most} change {place} {self.pile.low:.6g}, a number that grows "
+                f"like T^{self.pile_exponent:.2f}"
             )
         return text
 

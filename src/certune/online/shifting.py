@@ -40,7 +40,7 @@ def shifting_regret(rounds: Iterable[Round], shifts: int) -> Regret:
     -------
     Regret
         Its best total is that of the sequence. With no shift this is the regret against the best
-        fixed parameter.
+        fixed parameter. As there, the bounds differ where gaps of several functions coincide.
 
     Notes
     -----
@@ -53,7 +53,7 @@ def shifting_regret(rounds: Iterable[Round], shifts: int) -> Regret:
     >>> tuner = OnlineTuner(StepFamily(), random_state=0)
     >>> steps = [StepInstance((0.5,), (i % 2, 1 - i % 2)) for i in (0, 0, 1, 1)]
     >>> rounds = [tuner.update(step) for step in steps]
-    >>> [shifting_regret(rounds, shifts).best_bounds[1] for shifts in (0, 1)]
+    >>> [shifting_regret(rounds, shifts).best_bounds[0] for shifts in (0, 1)]
     [Fraction(2, 1), Fraction(4, 1)]
     """
     if isinstance(shifts, bool) or not isinstance(shifts, (int, np.integer)) or shifts < 0:
