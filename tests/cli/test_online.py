@@ -1,5 +1,6 @@
 """``certune online`` learns from a folder or a stream, stops and continues."""
 
+import io
 import json
 import os
 import signal
@@ -248,3 +249,47 @@ def test_options_of_another_family_are_refused(folder, tmp_path):
     problems = write(tmp_path / "problems", CLASSIFICATION[:1])
     smooth = CliRunner().invoke(main, command(problems, tmp_path / "other", options))
     assert smooth.exit_code == 1 and "use learner='random-grid'" in smooth.stderr
+
+
+def saved(path, **arrays):
+    np.savez_compressed(path, **{name: np.asarray(values) for name, values in arrays.items()})
+    return path.read_bytes()
+
+
+def test_damaged_files_are_one_line_errors(tmp_path):
+    path = tmp_path / "instances" / "bad.npz"
+    path.parent.mkdir()
+    rng = np.random.default_rng(0)
+    whole = saved(path, points=rng.random((40, 2)), target=np.arange(40) % 2)
+    flipped = bytearray(whole)
+    flipped[200] ^= 0xFF
+    buffer = io.BytesIO()
+    np.save(buffer, np.arange(3))
+    for content in (whole[:-30], whole[:300], bytes(flipped), buffer.getvalue(), b"", b"PK text"):
+        path.write_bytes(content)
+        result = run(path.parent, "--state", tmp_path / "state")
+        assert result.exit_code == 1 and "bad.npz is not a readable .npz file" in result.stderr
+        assert isinstance(result.exception, SystemExit) and len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("k", [[2, 2], [], 0, 2.5, 99, "two"])
+def test_a_wrong_k_is_a_one_line_error(tmp_path, k):
+    (tmp_path / "instances").mkdir()
+    saved(tmp_path / "instances" / "bad.npz", points=[[0.0], [1.0], [3.0]], target=[0, 0, 1], k=k)
+    result = run(tmp_path / "instances", "--state", tmp_path / "state")
+    assert result.exit_code == 1 and "bad.npz" in result.stderr
+    assert isinstance(result.exception, SystemExit) and len(result.stderr.splitlines()) == 1
+
+
+def test_a_failed_command_does_not_block_the_next_one(folder, tmp_path):
+    state = tmp_path / "state"
+    failed = run(tmp_path / "nowhere", "--state", state, "--horizon", 9)
+    assert failed.exit_code == 1
+    again = json_lines(run(folder, "--state", state, "--horizon", 7, "--json"))
+    assert again[-1]["rounds"] == 7
+
+
+def test_a_folder_for_pictures_that_cannot_be_made_is_a_one_line_error(folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = run(folder, "--state", tmp_path / "state", "--plot", tmp_path / "file" / "pictures")
+    assert result.exit_code == 1 and "cannot make the folder" in result.stderr

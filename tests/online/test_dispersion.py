@@ -50,7 +50,7 @@ def brute_force(functions, width):
             gaps = [(Fraction(float(a)), Fraction(float(b))) for a, b in function.breakpoints]
             changes = function.numerators[1:] != function.numerators[:-1]
             sure += any(
-                c and x <= a and b <= x + width and b - a < width
+                c and x <= a and b <= x + width
                 for (a, b), c in zip(gaps, changes.tolist(), strict=True)
             )
             maybe += any(x < b and a < x + width for a, b in gaps)
@@ -215,3 +215,60 @@ def test_bad_functions_are_refused(duals, message):
 def test_bad_widths_are_refused(widths):
     with pytest.raises(ct.ParameterError, match="widths must be"):
         ct.dispersion([at_point(0.5)], widths=widths)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1])
+def test_a_pile_under_an_even_background_is_found(share):
+    # D(T, c/sqrt(T)) is dominated by the background; the pile grows like share * T.
+    rng = np.random.default_rng(1)
+    piled = [at_point(0.5 if rng.random() < share else rng.uniform(0.01, 0.99)) for _ in range(900)]
+    measured = ct.dispersion(piled, widths=[0.01])
+    n_piled = sum(function.breakpoints[0, 1] == 0.5 for function in piled)
+    assert measured.exponent < 0.7 and measured.verdict is Verdict.CONCENTRATED
+    assert n_piled <= measured.pile.at_least == measured.pile.at_most <= n_piled + 2
+    assert measured.pile.low <= 0.5 <= measured.pile.high
+    assert f"{measured.pile.at_most} change within" in measured.reason
+    assert "grows like" in str(measured)
+
+
+def test_a_pile_of_the_order_of_a_root_is_allowed():
+    # Function t^2 changes at 0.5 for every t: sqrt(T) of T functions, as dispersion allows.
+    rng = np.random.default_rng(2)
+    roots = {t * t for t in range(31)}
+    functions = [at_point(0.5 if t in roots else rng.uniform(0.01, 0.99)) for t in range(900)]
+    measured = ct.dispersion(functions, widths=[0.01])
+    assert measured.pile.at_most >= 30 and measured.verdict is Verdict.DISPERSED
+    assert 0.4 < measured.pile_exponent < 0.6 and "change within" not in measured.reason
+
+
+def test_a_gap_as_wide_as_the_window_is_inside():
+    gap = step_function([(0.25, 0.5)])
+    measured = ct.dispersion([gap], widths=[math.nextafter(0.25, 0), 0.25])
+    assert measured.at_least.tolist() == [[0, 1]] and measured.at_most.tolist() == [[1, 1]]
+    # 0.1 + 0.2 rounds to this end, which lies beyond the rational sum.
+    rounded = step_function([(0.1, 0.30000000000000004)])
+    assert ct.dispersion([rounded], widths=[0.2]).at_least.tolist() == [[0]]
+
+
+def test_a_logarithmic_scale_needs_every_line_to_be_positive():
+    positive, negative = (ct.PiecewiseFunction.constant(*ends, 1) for ends in ((1, 10), (-1, 1)))
+    with pytest.raises(ct.ParameterError, match=r"\[1.0, 10.0\], \[-1.0, 1.0\]"):
+        ct.dispersion([[positive], [negative]], scale="log")
+
+
+@pytest.mark.parametrize(
+    "given", [None, 3, "text", at_point(0.5), [StepInstance((0.5,), (0, 1))], {"a": at_point(0.5)},
+              [[at_point(0.5)], 3], [at_point(0.5), None]]
+)  # fmt: skip
+def test_anything_but_functions_is_refused(given):
+    with pytest.raises(ct.InputError, match="expected|sequence of functions"):
+        ct.dispersion(given)
+
+
+def test_what_is_no_form_or_no_place_for_a_figure_is_refused(tmp_path):
+    measured = ct.dispersion([at_point(0.5)])
+    with pytest.raises(ct.ParameterError, match="function of T and width"):
+        measured.compare(None)
+    for path in (tmp_path / "nowhere" / "a.png", tmp_path / "a.xyz", 3.5):
+        with pytest.raises(ct.InputError, match="cannot write the figure"):
+            measured.plot(path)

@@ -128,7 +128,7 @@ def test_the_kinks_of_the_random_grid_are_dispersed():
     assert forms.random_grid(horizon)(horizon, 0.01) == pytest.approx(
         0.01 * 256 * 4 + deviation(256, 4)
     )
-    with pytest.raises(ct.ParameterError, match="positive horizon"):
+    with pytest.raises(ct.ParameterError, match="horizon must be a whole number"):
         forms.random_grid(0)
 
 
@@ -137,3 +137,27 @@ def test_any_function_can_be_compared_with():
     compared = ct.dispersion([step] * 4, widths=[0.1]).compare(lambda size, width: 1.0)
     assert not compared.holds and compared.quotients.max() == 4
     assert "D exceeds it" in str(compared) and compared.label == "the given form"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: forms.random_grid("a"),
+        lambda: forms.random_grid(0),
+        lambda: forms.random_grid(10, "a"),
+        lambda: forms.random_grid(10, math.nan),
+        lambda: forms.random_grid(10)(0, 0.1),
+        lambda: forms.random_grid(10)(10, math.nan),
+        lambda: forms.random_grid(10)(10, -1.0),
+        lambda: forms.independent_functions(0, lambda width: width),
+        lambda: forms.independent_functions(1, 0.3),
+    ],
+)
+def test_bad_constants_are_refused(call):
+    with pytest.raises(ct.ParameterError, match="must be"):
+        call()
+
+
+def test_numbers_of_numpy_are_numbers():
+    expected = forms.random_grid(16)(100, 0.25)
+    assert forms.random_grid(np.int64(16))(np.int64(100), np.float64(0.25)) == expected

@@ -307,7 +307,7 @@ def test_coarsened_functions_state_nothing_wrong():
         ({"learner": "fixed-share", "horizon": 5}, "expected number of shifts"),
         ({"learner": "fixed-share", "horizon": 5, "shifts": 5}, "less than the horizon"),
         ({"learner": "semi-bandit", "schedule": "anytime"}, "step sizes of its own"),
-        ({"resolution": -1.0}, "resolution must be positive"),
+        ({"resolution": -1.0}, "resolution must be a positive"),
         ({"random_state": -1}, "random_state must not be negative"),
         ({"random_state": "seed"}, "random_state must be a whole number"),
         ({"surrogate": len}, "for the learner 'random-grid'"),
@@ -337,3 +337,60 @@ def test_bad_rounds_are_refused():
     with pytest.raises(ct.InputError, match="needs the instance itself"):
         asking.update(dual=ct.PiecewiseFunction.constant(0, 1, 1))
     assert tuner.n_rounds == grid.n_rounds == asking.n_rounds == 0
+
+
+@pytest.mark.parametrize(
+    "along",
+    [
+        3,
+        "x",
+        [],
+        ct.Segment.coordinate("x", 0, 5),
+        ct.Segment.coordinate("beta", 0, 1),
+        ct.Segment.coordinate("x", 0, 1, {"beta": 1.0}),
+        [ct.Segment.coordinate("x", 0, 1)] * 2,
+    ],
+    ids=str,
+)
+def test_lines_must_be_different_segments_of_the_space(along):
+    with pytest.raises(ct.ParameterError, match="along must"):
+        ct.OnlineTuner(StepFamily(), along=along)
+
+
+def test_integers_of_numpy_are_whole_numbers():
+    options = {"learner": "fixed-share", "random_state": 0}
+    plain = ct.OnlineTuner(StepFamily(), 10, shifts=2, **options)
+    given = ct.OnlineTuner(StepFamily(), np.int64(10), shifts=np.int32(2), **options)
+    assert given.options == plain.options and type(given.options.horizon) is int
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"resolution": value} for value in ("a", 0, math.nan, math.inf)]
+    + [{"learner": ["x"]}, {"learner": "random-grid", "surrogate": 3}],
+)
+def test_options_of_a_wrong_kind_are_refused(options):
+    with pytest.raises(ct.ParameterError):
+        ct.OnlineTuner(StepFamily(), **options)
+
+
+def test_updates_and_pictures_of_a_wrong_kind_are_refused(tmp_path):
+    tuner = ct.OnlineTuner(StepFamily(), random_state=0)
+    for dual in (3, [], [3], StepFamily(0, 2).dual(StepInstance((0.5,), (0, 1)))):
+        with pytest.raises(ct.InputError, match="dual must be one function"):
+            tuner.update(dual=dual)
+    assert tuner.n_rounds == 0
+    tuner.update(StepInstance((0.5,), (0, 1)))
+    for line in (1, -1, "a"):
+        with pytest.raises(ct.ParameterError, match="line must be 0 to 0"):
+            tuner.plot_density(line=line)
+    for draw in (tuner.plot_regret, tuner.plot_density):
+        with pytest.raises(ct.InputError, match="cannot write the figure"):
+            draw(tmp_path / "nowhere" / "a.png")
+    for answers in (["a"], [1.0], "text", None):
+        asked = ct.OnlineTuner(
+            StepFamily(), random_state=0, learner="random-grid", surrogate=lambda *_, a=answers: a
+        )
+        with pytest.raises(ct.InputError, match="the surrogate must return"):
+            asked.update(StepInstance((0.5,), (0, 1)))
+        assert asked.n_rounds == 0

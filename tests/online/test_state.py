@@ -1,11 +1,14 @@
 """A run that is killed anywhere continues as if nothing had happened."""
 
 import json
+import math
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+import zlib
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 
 import certune as ct
 from certune.online.journal import Journal
+from certune.online.ledger import Ledger
 from certune.online.randomness import RoundRandomness
 from certune.testing import StepFamily, StepInstance
 
@@ -101,14 +105,24 @@ def test_damage_before_the_end_is_refused(tmp_path):
 
 def test_a_foreign_state_is_refused(tmp_path):
     path = tmp_path / "state"
-    ct.OnlineTuner(FAMILY, random_state=1, state=path).close()
-    for family, options, key in [
-        (StepFamily(0, 2), {"random_state": 1}, "family"),
-        (FAMILY, {"random_state": 2}, "seed"),
-        (FAMILY, {"random_state": 1, "horizon": 9}, "options"),
+    with ct.OnlineTuner(FAMILY, random_state=1, state=path) as tuner:
+        play(tuner, 1)
+    content = path.read_bytes()
+    part = ct.Segment.coordinate("x", 0, 0.5)
+    for family, options, message in [
+        (StepFamily(0, 2), {"random_state": 1}, "its family differs"),
+        (FAMILY, {"random_state": 2}, "its seed differs"),
+        (FAMILY, {"random_state": 1, "horizon": 9}, "was made with horizon=None, not 9"),
+        (FAMILY, {"random_state": 1, "along": part}, "its lines differ"),
     ]:
-        with pytest.raises(ct.InputError, match=f"its {key} differs"):
+        with pytest.raises(ct.InputError, match=message):
             ct.OnlineTuner(family, state=path, **options)
+    assert path.read_bytes() == content
+    grid = {"random_state": 1, "learner": "random-grid"}
+    with ct.OnlineTuner(FAMILY, state=tmp_path / "grid", **grid) as tuner:
+        play(tuner, 1)
+    with pytest.raises(ct.InputError, match="was made without a surrogate"):
+        ct.OnlineTuner(FAMILY, state=tmp_path / "grid", surrogate=lambda _, x: x, **grid)
     stranger = tmp_path / "stranger"
     journal = Journal(stranger)
     list(journal.records())
@@ -118,6 +132,137 @@ def test_a_foreign_state_is_refused(tmp_path):
         ct.OnlineTuner(FAMILY, state=stranger)
     with pytest.raises(ct.InputError, match="cannot open"):
         ct.OnlineTuner(FAMILY, state=tmp_path)
+
+
+def test_a_state_without_rounds_is_replaced(tmp_path):
+    path = tmp_path / "state"
+    ct.OnlineTuner(FAMILY, random_state=1, state=path).close()
+    with ct.OnlineTuner(FAMILY, horizon=9, random_state=2, state=path) as tuner:
+        expected = play(tuner, 2)
+    with ct.OnlineTuner(FAMILY, horizon=9, random_state=2, state=path) as tuner:
+        assert tuner.n_rounds == 2
+    assert play(ct.OnlineTuner(FAMILY, horizon=9, random_state=2), 2) == expected
+
+
+@pytest.mark.parametrize("path", [123, b"state", ["state"]])
+def test_a_state_that_is_no_path_is_refused(path):
+    with pytest.raises(ct.ParameterError, match="path of a file"):
+        ct.OnlineTuner(FAMILY, state=path)
+
+
+def test_a_closed_state_takes_no_round(tmp_path):
+    with ct.OnlineTuner(FAMILY, random_state=1, state=tmp_path / "state") as tuner:
+        play(tuner, 2)
+    with pytest.raises(ct.InputError, match="was closed"):
+        tuner.update(instance(2))
+    assert tuner.n_rounds == 2 and tuner.regret().n_rounds == 2
+
+
+@pytest.fixture
+def small_files():
+    """Let files grow to a size only, as on a full disk."""
+    limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size or limits[0], limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk_loses_nothing(tmp_path, small_files):
+    path = tmp_path / "state"
+    whole = ct.OnlineTuner(FAMILY, random_state=1)
+    expected = play(whole, 9)
+    with ct.OnlineTuner(FAMILY, random_state=1, state=path) as tuner:
+        play(tuner, 5)
+        content = path.read_bytes()
+        for room in (50, 0):
+            small_files(len(content) + room)
+            with pytest.raises(ct.InputError, match="cannot write to .*File too large"):
+                play(tuner, 6)
+            assert path.read_bytes() == content and tuner.n_rounds == 5
+        small_files(None)
+        assert play(tuner, 9) == expected[5:]
+    with ct.OnlineTuner(FAMILY, random_state=1, state=path) as restored:
+        assert summary(restored) == summary(whole)
+
+
+@pytest.mark.parametrize("place", ["learn", "enter"])
+@pytest.mark.parametrize("options", ALL_OPTIONS, ids=str)
+def test_an_interrupted_round_is_taken_back(tmp_path, options, place, monkeypatch):
+    path = tmp_path / "state"
+    whole = ct.OnlineTuner(FAMILY, random_state=5, **options)
+    expected = play(whole, 8)
+    with ct.OnlineTuner(FAMILY, random_state=5, state=path, **options) as tuner:
+        play(tuner, 4)
+        with monkeypatch.context() as patch:
+            owner = type(tuner.learner) if place == "learn" else Ledger
+            original = getattr(owner, place)
+
+            def interrupted(self, *given):
+                original(self, *given)
+                raise KeyboardInterrupt
+
+            patch.setattr(owner, place, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                play(tuner, 5)
+        assert tuner.n_rounds == 4
+        assert play(tuner, 8) == expected[4:]
+        assert summary(tuner) == summary(whole)
+    with ct.OnlineTuner(FAMILY, random_state=5, state=path, **options) as restored:
+        assert summary(restored) == summary(whole)
+
+
+def test_an_interrupted_round_without_a_state_ends_the_run(monkeypatch):
+    tuner = ct.OnlineTuner(FAMILY, random_state=5)
+    play(tuner, 2)
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tuner.learner, "learn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tuner.update(instance(2))
+    for call in (tuner.propose, tuner.regret, lambda: tuner.update(instance(2))):
+        with pytest.raises(ct.InputError, match="update was interrupted"):
+            call()
+
+
+def line_of(text):
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def test_records_that_are_no_next_round_are_refused(tmp_path):
+    path = tmp_path / "state"
+    with ct.OnlineTuner(FAMILY, random_state=1, state=path) as tuner:
+        play(tuner, 4)
+    content = path.read_bytes()
+    lines = content.splitlines(keepends=True)
+    last = json.loads(lines[4].split(b" ", 1)[1])
+
+    def with_last(**changes):
+        return [*lines[:4], line_of(json.dumps({**last, **changes}).encode())]
+
+    for changed, message in [
+        ([*lines[:3], lines[4]], "has round 4 where round 3 must be"),
+        ([*lines, lines[4]], "has round 4 where round 5 must be"),
+        ([*lines[:2], lines[3], lines[2], lines[4]], "has round 3 where round 2 must be"),
+        ([*lines, line_of(b"{no json")], "something else than JSON"),
+        (with_last(points=[0.5], values=[1.0]), "of another learner"),
+        *[([*lines, line_of(text)], "is no round") for text in (b"[]", b"null", b"5", b"{}")],
+        *[
+            (with_last(**changes), "is no round")
+            for changes in (
+                {"line": 7}, {"line": -1}, {"position": 2.0}, {"position": "a"},
+                {"position": math.nan}, {"utility": [[1, 0], [1, 1]]},
+                {"utility": [[1, 1], [0, 1]]}, {"duals": []}, {"duals": [{}]}, {"instance": 3},
+                {"points": [1.0]}, {"round": True},
+            )
+        ],
+    ]:  # fmt: skip
+        path.write_bytes(b"".join(changed))
+        with pytest.raises(ct.InputError, match=message):
+            ct.OnlineTuner(FAMILY, random_state=1, state=path)
+        assert path.read_bytes() == b"".join(changed)
 
 
 def test_a_state_in_use_is_refused(tmp_path):

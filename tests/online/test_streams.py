@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import certune as ct
+from certune.online import streams
 from certune.online.streams import (
     drifting,
     halving,
@@ -147,3 +148,30 @@ def test_threshold_instances_change_at_their_threshold(kind, below, alpha):
     dual = family.dual(threshold_clustering(alpha, below))
     assert dual.values.tolist() == ([1.0, 0.5] if below else [0.5, 1.0])
     np.testing.assert_allclose(dual.breakpoints, alpha, rtol=1e-9)
+
+
+def sampler(rng):
+    return rng.random()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: next(streams.drifting([sampler], 3)),
+        *[lambda n=n: next(streams.drifting([sampler, sampler], n)) for n in (0, -1, 1.5, "a")],
+        *[
+            lambda ends=ends: next(streams.halving(*ends, lambda x, below: x))
+            for ends in ((1, 0), (0, 0), (math.nan, 1), (0, math.inf))
+        ],
+        *[lambda a=a: streams.threshold_clustering(a, True) for a in (0, math.nan, 1e4)],
+        *[lambda s=s: streams.threshold_labeling(s, True) for s in (0, -1, math.inf)],
+        *[lambda x=x: streams.threshold_classification(x, True) for x in (0, -1, math.nan)],
+        *[
+            lambda base=base: next(streams.smoothed_clustering(base, [0, 0, 1], 1.0))
+            for base in ("abc", np.ones((3, 2)), 1.0, [[[[1.0]]]])
+        ],
+    ],
+)
+def test_bad_adversaries_are_refused(call):
+    with pytest.raises((ct.ParameterError, ct.InputError), match="must|needs"):
+        call()

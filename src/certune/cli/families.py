@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from certune.errors import InputError, ParameterError
+from certune.errors import CertuneError, InputError, ParameterError
 
 if TYPE_CHECKING:
     from certune.families.base import Family
+
+# What reading a file raises that is cut off, changed or no archive of arrays.
+UNREADABLE = (
+    OSError, ValueError, EOFError, KeyError, NotImplementedError, RuntimeError,
+    zipfile.BadZipFile, zlib.error, struct.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,23 +50,28 @@ class FamilyCommand:
     def read_instance(self, path: Path) -> Any:
         """Return the instance of a file of arrays (``.npz``, without pickled objects)."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            stored = np.load(path, allow_pickle=False)
+            if not isinstance(stored, np.lib.npyio.NpzFile):
+                raise ValueError("it holds a single array; write it with numpy.savez")
+            with stored:
                 arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
-        except (OSError, ValueError, EOFError) as error:
+        except UNREADABLE as error:
             raise InputError(f"{path} is not a readable .npz file of arrays: {error}") from None
         unknown = set(arrays) - set(self.arrays)
         if unknown or not set(self.required) <= set(arrays):
             raise InputError(
                 f"{path} must hold arrays among {', '.join(self.arrays)} with "
-                f"{', '.join(self.required)}, got {', '.join(arrays)}"
+                f"{', '.join(self.required)}, got {', '.join(arrays) or 'none'}"
             )
         if "k" in arrays:
+            if arrays["k"].size != 1:
+                raise InputError(f"{path}: k must be one number, got {arrays['k'].size} of them")
             arrays["k"] = arrays["k"].item()
         if "metrics" in arrays:
             arrays["metrics"] = np.atleast_1d(arrays["metrics"]).tolist()
         try:
             return self.read(**arrays, name=path.stem)
-        except InputError as error:
+        except CertuneError as error:
             raise InputError(f"{path}: {error}") from None
 
 

@@ -34,7 +34,11 @@ Reader = Callable[[Path], Any]
 @click.option("--horizon", type=int, help="Number of rounds, if known.")
 @click.option("--schedule", help="Step sizes: horizon, doubling, anytime or adaptive.")
 @click.option("--shifts", type=int, help="Expected moves of the best parameter (fixed-share).")
-@click.option("--seed", type=int, help="Seed of a new run; a continued one keeps its own.")
+@click.option(
+    "--seed",
+    type=int,
+    help="Seed of a new run. A continued one keeps its own, and another one is refused.",
+)
 @click.option("--rounds", type=click.IntRange(min=1), help="Stop after so many rounds in all.")
 @click.option("--plot", type=click.Path(file_okay=False, path_type=Path),
               help="Folder for pictures of the regret and of the density.")  # fmt: skip
@@ -73,13 +77,20 @@ def online(
             interrupted = _run(tuner, paths, command.read_instance, rounds, as_json)
             _report(tuner, as_json)
             if plot is not None and tuner.n_rounds:
-                plot.mkdir(parents=True, exist_ok=True)
+                _make_folder(plot)
                 tuner.plot_regret(plot / "regret.png")
                 tuner.plot_density(plot / "density.png")
     except CertuneError as error:
         raise click.ClickException(str(error)) from None
     if interrupted:
         sys.exit(130)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}") from None
 
 
 def _default_learner(family: Family) -> str:

@@ -15,6 +15,7 @@ from certune.online.dispersion import Dispersion, dispersion
 from certune.online.lines import cover
 from certune.online.regret import Regret
 from certune.online.rounds import Round
+from certune.online.shifting import shifting_regret
 from certune.online.tuner import OnlineTuner
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "cover_error",
     "dispersion",
     "forms",
+    "shifting_regret",
 ]

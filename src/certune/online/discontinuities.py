@@ -120,11 +120,18 @@ class Discontinuities:
         """
         everything = np.ones(self.low.size, dtype=bool)
         at_most, place = self._fullest(everything, width, certain=False)
-        fits = self.certain & (self.high - self.low < width)
-        at_least, start = self._fullest(fits, width, certain=True)
+        at_least, start = self._fullest(self.certain & self._fit(width), width, certain=True)
         if at_least == at_most and at_least > 0:
             place = start
         return Window(place, place + width, at_least, at_most)
+
+    def _fit(self, width: float) -> npt.NDArray[np.bool_]:
+        """Tell which enclosures a closed window of a width can contain: high <= low + width."""
+        total = self.low + width
+        # The rounding error of the sum (two-sum), which decides where the sum equals the end.
+        part = total - self.low
+        error = (self.low - (total - part)) + (width - part)
+        return np.asarray((self.high < total) | ((self.high == total) & (error >= 0.0)))
 
     def _fullest(
         self, chosen: npt.NDArray[np.bool_], width: float, certain: bool

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,10 @@ IntArray = npt.NDArray[np.int64]
 # Under dispersion D(T, c / sqrt(T)) grows like sqrt(T) up to logarithms, without it like T. The
 # fitted exponent says so if it is on one side of the middle, with room for logarithms.
 DISPERSED_BELOW, CONCENTRATED_ABOVE = 0.7, 0.85
+# Evenly spread discontinuities of n functions hardly meet in pairs within c / n^2. That many
+# functions in so narrow a window are a pile, and its growth is fitted from an eighth of them on.
+SMALLEST_PILE = 5
+PILE_GROWTH = 8
 FEWEST_FUNCTIONS = 30
 N_WIDTHS = 13
 NARROWEST_SHARE = 2.0**-24
@@ -68,6 +72,12 @@ class Dispersion:
     exponent : float
         Fitted slope of log D(T, c / sqrt(T)) against log T, c the range of nine tenths of the
         discontinuities over their number a function; NaN if there are too few functions.
+    pile : Window
+        A worst window of width c / n^2, n the number of functions; evenly spread discontinuities
+        hardly meet in pairs there.
+    pile_exponent : float
+        Fitted slope of log D(T, c / n^2) against log T, for T from n/8 on; NaN if there are too few
+        functions or fewer than 5 of them in `pile`.
     rate, root : float
         Non-negative least squares fit D(T, width) = rate * width * T + root * sqrt(T).
     verdict : Verdict
@@ -81,6 +91,8 @@ class Dispersion:
     windows: tuple[Window, ...]
     lines: tuple[int, ...]
     exponent: float
+    pile: Window
+    pile_exponent: float
     rate: float
     root: float
     verdict: Verdict
@@ -100,14 +112,23 @@ class Dispersion:
         """Why the verdict is what it is, in words."""
         worst = self.windows[0]
         narrow = (
-            f"{worst.at_most} of {self.n_functions} functions change in the worst window of width "
+            f"{worst.at_most} of {self.n_functions} functions "
+            f"{'changes' if worst.at_most == 1 else 'change'} in the worst window of width "
             f"{worst.high - worst.low:.2g}, which starts at {worst.low:.6g}"
             if worst.at_most
             else f"none of the {self.n_functions} functions changes"
         )
         if self.verdict is Verdict.TOO_FEW:
             return narrow
-        return f"D(T, c/sqrt(T)) grows like T^{self.exponent:.2f}; {narrow}"
+        text = f"D(T, c/sqrt(T)) grows like T^{self.exponent:.2f}; {narrow}"
+        if self.pile_exponent > DISPERSED_BELOW:
+            width = self.pile.high - self.pile.low
+            place = f"within {width:.2g} of" if width > 0 else "at"
+            text += (
+                f"; {self.pile.at_most} change {place} {self.pile.low:.6g}, a number that grows "
+                f"like T^{self.pile_exponent:.2f}"
+            )
+        return text
 
     def compare(self, form: Callable[[int, float], float]) -> Comparison:
         """Hold D(T, width) against a proved form f(T, width), for all sizes and widths.
@@ -123,6 +144,11 @@ class Dispersion:
         Comparison
             Both, and their quotients; as text, a table.
         """
+        if not callable(form):
+            raise ParameterError(
+                f"compare needs a function of T and width, such as one of certune.online.forms; "
+                f"got {form!r}"
+            )
         bounds = [[form(int(size), float(width)) for width in self.widths] for size in self.sizes]
         return Comparison(
             str(getattr(form, "label", "the given form")),
@@ -142,13 +168,16 @@ class Dispersion:
         path : path, optional
             Also write the figure to this file; the suffix decides on the format.
         """
+        title = self.verdict.name
+        if self.verdict is not Verdict.TOO_FEW:
+            title += f": D(T, c/√T) grows like T^{self.exponent:.2f}"
         spread, roots = np.outer(self.sizes, self.widths), np.sqrt(self.sizes)[:, None]
         return dispersion_figure(
             self.sizes,
             self.widths,
             self.at_most,
             self.rate * spread + self.root * roots,
-            title=f"{self.verdict.name}: D(T, c/√T) grows like T^{self.exponent:.2f}",
+            title=title,
             path=path,
         )
 
@@ -199,17 +228,17 @@ def dispersion(
     """
     listed = _lines(duals)
     collected = [Discontinuities.of(line) for line in listed]
-    low, high = _domain(listed)
-    if scale not in SCALES or (scale == "log" and not low > 0):
+    domains = _domains(listed)
+    if scale not in SCALES or (scale == "log" and not all(low > 0 for low, _ in domains)):
         raise ParameterError(
             f"scale must be one of {SCALES}, 'log' for positive parameters; got {scale!r} on "
-            f"[{low!r}, {high!r}]"
+            f"{', '.join(f'[{low!r}, {high!r}]' for low, high in domains)}"
         )
     if scale == "log":
         collected = [line.logarithms() for line in collected]
-        low, high = math.log(low), math.log(high)
+        domains = [(math.log(low), math.log(high)) for low, high in domains]
     sizes = _sizes(collected[0].n_functions)
-    chosen = _checked_widths(widths, high - low)
+    chosen = _checked_widths(widths, max(high - low for low, high in domains))
     windows = [
         [[part.worst_window(width) for part in parts] for width in chosen.tolist()]
         for parts in ([line.prefix(size) for line in collected] for size in sizes.tolist())
@@ -218,6 +247,7 @@ def dispersion(
     at_most = np.array([[max(w.at_most for w in row) for row in rows] for rows in windows])
     worst = [int(np.argmax([window.at_most for window in row])) for row in windows[-1]]
     exponent = _exponent(collected, sizes)
+    pile, pile_exponent = _pile(collected, sizes)
     rate, root = _fit(sizes, chosen, at_most)
     return Dispersion(
         sizes=sizes,
@@ -227,16 +257,23 @@ def dispersion(
         windows=tuple(row[i] for row, i in zip(windows[-1], worst, strict=True)),
         lines=tuple(worst),
         exponent=exponent,
+        pile=pile,
+        pile_exponent=pile_exponent,
         rate=rate,
         root=root,
-        verdict=_verdict(exponent),
+        verdict=_verdict(exponent, pile_exponent),
     )
 
 
 def _lines(duals: Sequence[Any]) -> list[list[DualFunction]]:
+    if isinstance(duals, (DualFunction, str, Mapping)) or not isinstance(duals, Iterable):
+        raise InputError(f"dispersion needs a sequence of functions, got {duals!r}")
     listed = list(duals)
-    if listed and isinstance(listed[0], DualFunction):
+    if listed and (isinstance(listed[0], DualFunction) or not isinstance(listed[0], Iterable)):
         listed = [listed]
+    for line in listed:
+        if not isinstance(line, Iterable):
+            raise InputError(f"expected a sequence of functions for each segment, got {line!r}")
     lines = [list(line) for line in listed]
     if not lines or not lines[0] or len({len(line) for line in lines}) > 1:
         raise InputError(
@@ -247,12 +284,13 @@ def _lines(duals: Sequence[Any]) -> list[list[DualFunction]]:
         for dual in line:
             if not isinstance(dual, DualFunction):
                 raise InputError(
-                    f"expected PiecewiseFunction or PiecewisePolynomial objects, got {dual!r}"
+                    f"expected PiecewiseFunction or PiecewisePolynomial objects, got {dual!r}; the "
+                    "functions of instances are family.dual(instance)"
                 )
     return lines
 
 
-def _domain(lines: list[list[DualFunction]]) -> tuple[float, float]:
+def _domains(lines: list[list[DualFunction]]) -> list[tuple[float, float]]:
     for line in lines:
         ends = {(dual.low, dual.high) for dual in line}
         if len(ends) > 1:
@@ -260,8 +298,7 @@ def _domain(lines: list[list[DualFunction]]) -> tuple[float, float]:
                 f"functions along one segment need one domain, got {sorted(ends)[:2]!r}; use "
                 "restrict to cut them to a common one"
             )
-    widest = max((line[0] for line in lines), key=lambda dual: dual.high - dual.low)
-    return widest.low, widest.high
+    return [(line[0].low, line[0].high) for line in lines]
 
 
 def _checked_widths(widths: npt.ArrayLike | None, length: float) -> FloatArray:
@@ -294,8 +331,28 @@ def _exponent(collected: list[Discontinuities], sizes: IntArray) -> float:
         )
         for size in sizes.tolist()
     ]
+    return _slope(sizes, counts)
+
+
+def _slope(sizes: IntArray, counts: list[int]) -> float:
     slope, _ = np.polyfit(np.log(sizes), np.log(np.maximum(counts, 1)), 1)
     return float(slope)
+
+
+def _pile(collected: list[Discontinuities], sizes: IntArray) -> tuple[Window, float]:
+    """Return the worst window of width c / n^2, over lines, and the growth of its count."""
+    widths = [_unit(line) / float(sizes[-1]) ** 2 for line in collected]
+
+    def worst(size: int) -> Window:
+        parts = [line.prefix(size) for line in collected]
+        windows = [part.worst_window(w) for part, w in zip(parts, widths, strict=True)]
+        return max(windows, key=lambda window: window.at_most)
+
+    pile = worst(int(sizes[-1]))
+    if sizes[-1] < FEWEST_FUNCTIONS or pile.at_most < SMALLEST_PILE:
+        return pile, math.nan
+    late = sizes[sizes * PILE_GROWTH >= sizes[-1]]
+    return pile, _slope(late, [worst(size).at_most for size in late.tolist()])
 
 
 def _unit(line: Discontinuities) -> float:
@@ -319,9 +376,10 @@ def _fit(sizes: IntArray, widths: FloatArray, counts: IntArray) -> tuple[float, 
     return float(rate), float(root)
 
 
-def _verdict(exponent: float) -> Verdict:
+def _verdict(exponent: float, pile_exponent: float) -> Verdict:
     if math.isnan(exponent):
         return Verdict.TOO_FEW
-    if exponent <= DISPERSED_BELOW:
+    growth = exponent if math.isnan(pile_exponent) else max(exponent, pile_exponent)
+    if growth <= DISPERSED_BELOW:
         return Verdict.DISPERSED
-    return Verdict.CONCENTRATED if exponent >= CONCENTRATED_ABOVE else Verdict.UNCLEAR
+    return Verdict.CONCENTRATED if growth >= CONCENTRATED_ABOVE else Verdict.UNCLEAR

@@ -40,7 +40,9 @@ class FixedShare(Learner):
     Notes
     -----
     A round costs O(n) for n pieces. Pieces are joined where the even share has washed out their
-    difference, see `JOINED`.
+    difference, see `JOINED`. That is soon where utilities stay below their mean, since a difference
+    is multiplied by (1 - s) exp(rate * utility) / (mean of exp(rate * utility)) a round. Where they
+    stay above it differences last and pieces add up; a resolution of the tuner bounds their number.
     """
 
     def __init__(self, lines: Sequence[Line], horizon: int, shifts: int, span: float) -> None:
@@ -91,11 +93,12 @@ class FixedShare(Learner):
         for number, steps in enumerate(observed.steps):
             cells = self._refine(number, steps)
             masses = self._widths(number) * self._heights[number]
-            lower += float(masses @ steps.lower[cells])
-            upper += float(masses @ steps.upper[cells])
-            gain = np.exp(self._rate * (steps.middle[cells] - highest))
+            # Products are summed without BLAS, whose threads cost more than so short a sum.
+            lower += float((masses * steps.lower[cells]).sum())
+            upper += float((masses * steps.upper[cells]).sum())
+            gain = np.exp(self._rate * (steps.middle - highest))[cells]
             self._heights[number] = self._heights[number] * gain
-            total += float(self._widths(number) @ self._heights[number])
+            total += float((masses * gain).sum())
         for number in range(len(self.lines)):
             kept = (1.0 - self._share) / total * self._heights[number]
             self._heights[number] = kept + self._share / self.length
@@ -105,11 +108,14 @@ class FixedShare(Learner):
 
     def _refine(self, number: int, steps: Steps) -> np.ndarray:
         """Cut the density at the edges of a function; return the function's cell of each piece."""
-        old = self._edges[number]
-        edges = np.union1d(old, steps.edges)
-        starts = np.concatenate(([-math.inf], edges))
-        self._heights[number] = self._heights[number][np.searchsorted(old, starts, side="right")]
-        self._edges[number] = edges
+        old, heights = self._edges[number], self._heights[number]
+        edges = np.unique(steps.edges)
+        pieces = np.searchsorted(old, edges)
+        is_new = np.append(old, math.inf)[pieces] != edges
+        added, pieces = edges[is_new], pieces[is_new]
+        self._heights[number] = np.insert(heights, pieces, heights[pieces])
+        self._edges[number] = np.insert(old, pieces, added)
+        starts = np.concatenate(([-math.inf], self._edges[number]))
         return np.searchsorted(steps.edges, starts, side="right")
 
     def _join(self, number: int) -> None:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
 
+import numpy as np
+
 from certune.errors import ParameterError
 from certune.pfaffian.bounds.dispersion import (
     discontinuity_deviation,
@@ -27,6 +29,7 @@ from certune.pfaffian.bounds.product_dispersion import (
     product_discontinuities,
     product_window_probability,
 )
+from certune.pfaffian.structure import whole_number
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,10 @@ class Form:
         width : float
             w, the width of the windows.
         """
+        if not width >= 0:
+            raise ParameterError(f"the width of a window must be at least 0, got {width!r}")
         chance = min(1.0, self.window_probability(width)) if width > 0 else 0.0
-        deviation = discontinuity_deviation(n_functions, self.n_discontinuities).value
+        deviation = discontinuity_deviation(_plain(n_functions), self.n_discontinuities).value
         return min(float(n_functions), n_functions * chance + deviation)
 
 
@@ -86,6 +91,11 @@ def independent_functions(
     >>> round(uniform(1000, 0.01), 1)
     172.0
     """
+    if not callable(window_probability):
+        raise ParameterError(
+            f"window_probability must be a function of the width, got {window_probability!r}"
+        )
+    n_discontinuities = whole_number("n_discontinuities", _plain(n_discontinuities), 1)
     return Form(
         "thm:VC-bound-Pfaffian",
         ("the functions are independent", "one parameter"),
@@ -203,10 +213,9 @@ def random_grid(horizon: int, length: float = 1.0) -> Form:
     length : float, default=1.0
         Length of the line, on the scale on which positions are drawn.
     """
-    if not horizon >= 1 or not 0 < length < math.inf:
-        raise ParameterError(
-            f"the random grid needs a positive horizon and length, got {horizon!r} and {length!r}"
-        )
+    horizon = whole_number("horizon", _plain(horizon), 1)
+    if not isinstance(length, (int, float, np.floating)) or not 0 < length < math.inf:
+        raise ParameterError(f"length must be a positive, finite number, got {length!r}")
     n_cells = math.ceil(horizon**0.25)
     return Form(
         "thm:logistic-dispersion",
@@ -214,3 +223,8 @@ def random_grid(horizon: int, length: float = 1.0) -> Form:
         lambda width: width * n_cells / length,
         n_cells,
     )
+
+
+def _plain(number: int) -> int:
+    """Return an integer of numpy as a Python one, anything else as it is."""
+    return int(number) if isinstance(number, np.integer) else number

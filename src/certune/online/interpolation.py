@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from certune.dual import DualFunction, PiecewisePolynomial
+from certune.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -57,3 +60,14 @@ def distance_bound(
         coordinates[:-1], coordinates[1:], -halves, rounding, nothing, nothing, dual.name, scale
     )
     return (negated + dual).magnitude_bound + mismatch
+
+
+def checked_answers(answers: Any, n_answers: int) -> FloatArray:
+    """Return what a surrogate has answered as an array; raise `InputError` if it cannot be."""
+    try:
+        values = np.array(answers, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.shape != (n_answers,) or not np.isfinite(values).all():
+        raise InputError(f"the surrogate must return {n_answers} finite utilities, got {answers!r}")
+    return values

@@ -72,7 +72,8 @@ def lines_of(space: ParameterSpace, along: Segment | Sequence[Segment] | None) -
     Raises
     ------
     ParameterError
-        If the space has several free parameters and no segment is given.
+        If the space has several free parameters and no segment is given, or a segment leaves the
+        space or is given twice.
     """
     if along is None:
         if space.n_free != 1:
@@ -83,11 +84,31 @@ def lines_of(space: ParameterSpace, along: Segment | Sequence[Segment] | None) -
                 "makes one"
             )
         along = space.default_segment()
-    segments = [along] if isinstance(along, Segment) else list(along)
-    if not segments or not all(isinstance(segment, Segment) for segment in segments):
+    segments = [along] if isinstance(along, Segment) else along
+    if not isinstance(segments, Sequence) or not (
+        segments and all(isinstance(segment, Segment) for segment in segments)
+    ):
         raise ParameterError(f"along must be a Segment or a list of Segments, got {along!r}")
+    _check_segments(space, segments)
     logarithmic = {item.name for item in space.parameters if isinstance(item, LogReal)}
     return tuple(Line(segment, segment.name in logarithmic) for segment in segments)
+
+
+def _check_segments(space: ParameterSpace, segments: Sequence[Segment]) -> None:
+    seen = set()
+    for segment in segments:
+        try:
+            for end in (segment.low, segment.high):
+                space.validate(segment.at(end))
+        except ParameterError as error:
+            raise ParameterError(
+                f"along must stay in the space of the family, got {segment!r}: {error}"
+            ) from None
+        moves = [(name, segment.origin[name], segment.direction[name]) for name in space.names]
+        key = (*moves, segment.low, segment.high)
+        if key in seen:
+            raise ParameterError(f"along must have different segments, got {segment!r} twice")
+        seen.add(key)
 
 
 def cover(space: ParameterSpace, n_values: int) -> list[Segment]:

@@ -6,7 +6,10 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from certune.errors import ParameterError
+import numpy as np
+
+from certune.errors import InputError, ParameterError
+from certune.families.base import Family
 from certune.online.exponential_weights import ExponentialWeights, SemiBandit
 from certune.online.fixed_share import FixedShare
 from certune.online.learner import Learner
@@ -42,16 +45,19 @@ class Options:
     resolution: float | None
 
     def __post_init__(self) -> None:
-        if self.learner not in LEARNERS:
+        if not isinstance(self.learner, str) or self.learner not in LEARNERS:
             raise ParameterError(
                 f"unknown learner {self.learner!r}; expected one of "
                 f"{', '.join(map(repr, LEARNERS))}"
             )
         for name in ("horizon", "shifts"):
             value = getattr(self, name)
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= 1):
+            if value is None:
+                continue
+            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            if not (whole and value >= 1):
                 raise ParameterError(f"{name} must be a positive whole number, got {value!r}")
+            object.__setattr__(self, name, int(value))
         if (self.learner == "fixed-share") != (self.shifts is not None):
             raise ParameterError(
                 f"shifts={self.shifts!r} does not fit learner={self.learner!r}: the learner "
@@ -63,8 +69,13 @@ class Options:
             raise ParameterError(
                 f"the learner {self.learner!r} has step sizes of its own; leave schedule=None"
             )
-        if self.resolution is not None and not 0 < self.resolution < math.inf:
-            raise ParameterError(f"resolution must be positive, got {self.resolution!r}")
+        if self.resolution is not None:
+            number = isinstance(self.resolution, (int, float, np.integer, np.floating))
+            if not (number and 0 < self.resolution < math.inf):
+                raise ParameterError(
+                    f"resolution must be a positive, finite number, got {self.resolution!r}"
+                )
+            object.__setattr__(self, "resolution", float(self.resolution))
 
     def make(self, lines: tuple[Line, ...], utility_range: tuple[float, float]) -> Learner:
         """Return a fresh learner."""
@@ -78,6 +89,27 @@ class Options:
         schedule = Schedule(kind, self.horizon, span)
         make = ExponentialWeights if self.learner == "exponential-weights" else RandomGrid
         return make(lines, schedule)
+
+    def check_smooth(self, takes_smooth: bool, family: Family) -> None:
+        """Raise `InputError` if utilities that vary within a piece cannot be learned.
+
+        Parameters
+        ----------
+        takes_smooth : bool
+            Whether the learner takes them.
+        family : Family
+            Where they come from.
+        """
+        if not takes_smooth:
+            raise InputError(
+                f"the learner {self.learner!r} needs piecewise constant utilities, and those of "
+                f"{family!r} are smooth; use learner='random-grid'"
+            )
+        if self.resolution is not None:
+            raise InputError(
+                "a resolution merges pieces of piecewise constant utilities, and those of "
+                f"{family!r} are smooth; leave resolution=None"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain data."""

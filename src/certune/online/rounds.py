@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.dual import DualFunction, PiecewiseFunction, PiecewisePolynomial
+from certune.errors import InputError
 from certune.online.learner import Observed
 from certune.online.lines import Line
 
@@ -74,8 +75,25 @@ class Round:
         }
 
     @classmethod
-    def from_record(cls, record: dict[str, Any], lines: tuple[Line, ...]) -> Round:
-        """Return the round that `to_record` has written."""
+    def from_record(cls, record: Any, lines: tuple[Line, ...]) -> Round:
+        """Return the round that `to_record` has written.
+
+        Raises
+        ------
+        InputError
+            If this is anything else.
+        """
+        try:
+            made = cls._made(record, lines)
+            fits = made._is_played_on(lines)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise InputError("has a record that is no round of these lines")
+        return made
+
+    @classmethod
+    def _made(cls, record: dict[str, Any], lines: tuple[Line, ...]) -> Round:
         line = lines[record["line"]]
         lower, upper = (Fraction(*ratio) for ratio in record["utility"])
         return cls(
@@ -89,6 +107,52 @@ class Round:
             points=np.array(record["points"], dtype=np.float64),
             values=np.array(record["values"], dtype=np.float64),
         )
+
+    def _is_played_on(self, lines: tuple[Line, ...]) -> bool:
+        line = lines[self.line]
+        domains = [(line.segment.low, line.segment.high) for line in lines]
+        return (
+            type(self.number) is int
+            and isinstance(self.instance, str)
+            and self.line >= 0
+            and line.low <= self.position <= line.high
+            and self.utility_bounds[0] <= self.utility_bounds[1]
+            and [(dual.low, dual.high) for dual in self.duals] == domains
+            and self.points.shape == self.values.shape == (self.points.size,)
+            and bool(np.isfinite(self.points).all() and np.isfinite(self.values).all())
+        )
+
+
+def restored(
+    record: Any, number: int, lines: tuple[Line, ...], takes_smooth: bool, n_answers: int
+) -> Round:
+    """Return a stored round if it can be the next one of a run.
+
+    Parameters
+    ----------
+    record : object
+        What a file has.
+    number : int
+        Number of the round.
+    lines : tuple of Line
+        Where the run plays.
+    takes_smooth : bool
+        Whether its learner takes utilities that vary within a piece.
+    n_answers : int
+        How many utilities its learner asked for.
+
+    Raises
+    ------
+    InputError
+        If it cannot.
+    """
+    stored = Round.from_record(record, lines)
+    if stored.number != number:
+        raise InputError(f"has round {stored.number} where round {number} must be")
+    constant = all(isinstance(dual, PiecewiseFunction) for dual in stored.duals)
+    if not (constant or takes_smooth) or stored.points.size != n_answers:
+        raise InputError(f"has a round {number} of another learner")
+    return stored
 
 
 def _plain(dual: DualFunction) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from certune.errors import ParameterError
+from certune.errors import InputError, ParameterError
 from certune.families.graph_ssl.instance import LabelingInstance
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.logistic.instance import ClassificationInstance
@@ -26,6 +26,8 @@ from certune.families.logistic.instance import ClassificationInstance
 FloatArray = npt.NDArray[np.float64]
 Instance = TypeVar("Instance")
 RandomState = int | np.random.Generator | None
+# Powers of 2 with this exponent are floats.
+LARGEST_EXPONENT = 1000
 Chosen = npt.ArrayLike | Iterator[npt.ArrayLike]
 
 
@@ -76,7 +78,7 @@ def drifting(
     >>> [next(stream), *islice(stream, 1, 3)]
     ['early', 'late', 'late']
     """
-    if len(samples) < 2 or n_rounds < 1:
+    if len(samples) < 2 or not (isinstance(n_rounds, (int, np.integer)) and n_rounds >= 1):
         raise ParameterError(
             f"drifting needs at least two samplers and one round, got {len(samples)} and "
             f"{n_rounds!r}"
@@ -114,6 +116,8 @@ def halving(
     random_state : int, numpy Generator or None
         Source of randomness.
     """
+    if not -math.inf < low < high < math.inf:
+        raise ParameterError(f"halving needs finite ends low < high, got {low!r} and {high!r}")
     rng = np.random.default_rng(random_state)
     while True:
         middle = 0.5 * low + 0.5 * high
@@ -217,7 +221,16 @@ def _choices(base: Chosen, density: float) -> Iterator[FloatArray]:
     """Yield the chosen distances of each round as an array of matrices."""
     _check_density(density)
     for chosen in base if isinstance(base, Iterator) else repeat(base):
-        yield np.atleast_3d(np.asarray(chosen, dtype=np.float64).T).T
+        try:
+            matrices = np.atleast_3d(np.asarray(chosen, dtype=np.float64).T).T
+        except (TypeError, ValueError):
+            matrices = np.empty(0)
+        if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2]:
+            raise InputError(
+                "the chosen distances must be a square matrix, or one for each metric; got shape "
+                f"{np.shape(chosen)} of {type(chosen).__name__}"
+            )
+        yield matrices
 
 
 def _perturbed(chosen: FloatArray, density: float, rng: np.random.Generator) -> FloatArray:
@@ -251,6 +264,10 @@ def threshold_clustering(alpha: float, below: bool) -> ClusteringInstance:
     >>> Linkage("power-mean", alpha=(1, 4)).dual(threshold_clustering(2.5, below=True)).values
     array([1. , 0.5])
     """
+    if not 0 < abs(alpha) <= LARGEST_EXPONENT:
+        raise ParameterError(
+            f"alpha must not be 0, and at most {LARGEST_EXPONENT} in size; got {alpha!r}"
+        )
     pair, group, single = [0, 1], [2, 3, 4], 5
     distances = np.full((6, 6), 4.0)
     distances[0, group], distances[1, group] = 1.0, 2.0
@@ -284,6 +301,8 @@ def threshold_labeling(sigma: float, below: bool) -> LabelingInstance:
     >>> HarmonicLabeling(sigma=(0.5, 2.0)).dual(threshold_labeling(1.25, below=True)).values
     array([1., 0.])
     """
+    if not 0 < sigma < math.inf:
+        raise ParameterError(f"sigma must be positive and finite, got {sigma!r}")
     distances = np.ones((4, 4)) - np.eye(4)
     distances[3, 1] = distances[3, 2] = 1.0 + sigma**2 * math.log(2.0)
     distances[1, 3] = distances[2, 3] = distances[3, 1]
@@ -314,6 +333,8 @@ def threshold_classification(lam: float, below: bool) -> ClassificationInstance:
     >>> family.dual(threshold_classification(0.1, below=True)).values
     array([1., 0.])
     """
+    if not 0 < lam < math.inf:
+        raise ParameterError(f"lam must be positive and finite, got {lam!r}")
     near, far = (_coefficient(distance, lam) for distance in (1.0, 3.0))
     X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 3.0], [0.0, -3.0]])
     y = [1, -1, 1, -1]

@@ -17,14 +17,14 @@ import numpy.typing as npt
 from certune.dual import DualFunction, PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family
-from certune.online.interpolation import middles
-from certune.online.journal import Journal
+from certune.online.interpolation import checked_answers, middles
 from certune.online.ledger import Ledger, shown_positions
 from certune.online.lines import lines_of
 from certune.online.options import Options
 from certune.online.randomness import RoundRandomness
 from certune.online.regret import Regret
-from certune.online.rounds import Round
+from certune.online.rounds import Round, restored
+from certune.online.state import State, header
 from certune.online.steps import coarsened
 from certune.report.online import density_figure, regret_figure
 from certune.space import Segment
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 Surrogate = Callable[[Any, FloatArray], npt.ArrayLike]
-FORMAT = "certune online 2"
 
 
 class OnlineTuner:
@@ -59,7 +58,8 @@ class OnlineTuner:
     shifts : int, optional
         Expected number of moves of the best parameter, for "fixed-share".
     along : Segment or list of Segment, optional
-        Where to play; needed for several free parameters, see `certune.online.cover`.
+        Where to play: different segments within the family's space. Needed for several free
+        parameters, see `certune.online.cover`.
     surrogate : callable, optional
         For "random-grid": ``surrogate(instance, values)`` returns the utilities at values of the
         parameter; by default those of the family's own function. The regret counts true utilities
@@ -71,7 +71,9 @@ class OnlineTuner:
         and regret is exact. For piecewise constant utilities.
     state : path, optional
         File that keeps the state. Each finished round is appended to it; if the file exists, the
-        run continues where it ended.
+        run continues where it ended. It must have been made with the same family, options and
+        seed (None takes that of the file). The code of a surrogate cannot be compared: pass the
+        same one. A file without a finished round is replaced.
 
     Notes
     -----
@@ -113,59 +115,70 @@ class OnlineTuner:
         self.family = family
         self.options = Options(learner, horizon, schedule, shifts, resolution)
         self.lines = lines_of(family.space, along)
-        if surrogate is not None and learner != "random-grid":
+        if surrogate is not None and (learner != "random-grid" or not callable(surrogate)):
             raise ParameterError(
-                f"a surrogate is for the learner 'random-grid', got learner={learner!r}"
+                "a surrogate is a function, for the learner 'random-grid'; got "
+                f"surrogate={surrogate!r} and learner={learner!r}"
             )
         self._surrogate = surrogate
-        low, high = family.utility_range
-        self.learner = self.options.make(self.lines, (low, high))
-        self._ledger = Ledger(self.lines, high - low)
         self._randomness = RoundRandomness(random_state)
-        self._proposal: tuple[int, float] | None = None
-        self.instances: list[str] = []
-        self._journal = None if state is None else Journal(state)
-        if self._journal is not None:
+        self._state: State | None = None
+        self._start()
+        if state is not None:
+            self._state = State(state, self._header(), keeps_seed=random_state is None)
             try:
-                self._restore(self._journal, fresh_seed=random_state is None)
+                self._randomness = RoundRandomness(self._state.seed)
+                self._replay(self._state)
             except BaseException:
-                self._journal.close()
+                self._state.close()
                 raise
 
-    def _restore(self, journal: Journal, fresh_seed: bool) -> None:
-        stored = journal.records()
-        first = next(stored, None)
-        if first is None:
-            journal.append(self._header())
-            journal.sync()
-            return
-        if fresh_seed and isinstance(first, dict):
-            self._randomness = RoundRandomness(first.get("seed"))
-        for key, value in self._header().items():
-            if not isinstance(first, dict) or first.get(key) != value:
-                raise InputError(
-                    f"{journal.path} does not belong to this run: its {key} differs; use the "
-                    "family, options and seed that it was made with, or a new file"
-                )
-        for record in stored:
-            self._take_in(Round.from_record(record, self.lines))
+    def _start(self) -> None:
+        low, high = self.family.utility_range
+        self.learner = self.options.make(self.lines, (low, high))
+        self._ledger = Ledger(self.lines, high - low)
+        self._proposal: tuple[int, float] | None = None
+        self.instances: list[str] = []
+        self._is_interrupted = False
 
     def _header(self) -> dict[str, Any]:
-        segments = [
-            [line.segment.origin, line.segment.direction, line.segment.low, line.segment.high]
-            for line in self.lines
-        ]
-        return {
-            "format": FORMAT,
-            "family": self.family.fingerprint,
-            "options": self.options.to_dict(),
-            "lines": _plain(segments),
-            "seed": self._randomness.seed,
-        }
+        return header(
+            self.family.fingerprint,
+            self.options.to_dict(),
+            self.lines,
+            self._surrogate is not None,
+            self._randomness.seed,
+        )
+
+    def _replay(self, state: State) -> None:
+        for record in state.records():
+            n_answers = self._questions().size if self.learner.asks else 0
+            number, smooth = self._ledger.n_rounds + 1, self.learner.takes_smooth
+            try:
+                finished = restored(record, number, self.lines, smooth, n_answers)
+            except InputError as error:
+                raise state.error(str(error)) from None
+            self._take_in(finished)
+
+    def _settle(self) -> None:
+        """Take back a round that was interrupted after the learner had begun to change."""
+        if not self._is_interrupted:
+            return
+        if self._state is None:
+            raise InputError(
+                "an update was interrupted while it learned, and half of a round cannot be taken "
+                "back; start a new run (one with state= goes on after the last finished round)"
+            )
+        self._state.undo()
+        self._start()
+        self._is_interrupted = True
+        self._replay(self._state)
+        self._is_interrupted = False
 
     @property
     def n_rounds(self) -> int:
-        """Number of finished rounds."""
+        """Number of finished rounds. One that `update` did not return from is none."""
+        self._settle()
         return self._ledger.n_rounds
 
     @property
@@ -183,6 +196,7 @@ class OnlineTuner:
         return segment.at(self.lines[line].coordinate(position))
 
     def _played(self) -> tuple[int, float]:
+        self._settle()
         if self._proposal is None:
             rng = self._randomness.generator(self.n_rounds + 1, RoundRandomness.DRAW)
             self._proposal = self.learner.draw(rng)
@@ -226,10 +240,26 @@ class OnlineTuner:
             points=points,
             values=values,
         )
-        if self._journal is not None:
-            self._journal.append(finished.to_record())
-        self._take_in(finished)
+        self._is_interrupted = True
+        try:
+            if self._state is not None:
+                self._append(self._state, finished)
+            self._take_in(finished)
+            if self._state is not None:
+                self._state.finish()
+            self._is_interrupted = False
+        except BaseException:
+            if self._is_interrupted and self._state is not None:
+                self._state.undo()
+            raise
         return finished
+
+    def _append(self, state: State, finished: Round) -> None:
+        try:
+            state.append(finished.to_record())
+        except InputError:
+            self._is_interrupted = False
+            raise
 
     def _take_in(self, finished: Round) -> None:
         expected = self.learner.learn(finished.observed(self.lines))
@@ -241,7 +271,7 @@ class OnlineTuner:
     def _duals(self, instance: Any, dual: Any) -> list[DualFunction]:
         if dual is None:
             dual = [self.family.dual(instance, along=line.segment) for line in self.lines]
-        duals = [dual] if isinstance(dual, DualFunction) else list(dual)
+        duals = list(dual) if isinstance(dual, Sequence) else [dual]
         domains = [(line.segment.low, line.segment.high) for line in self.lines]
         if not all(isinstance(function, DualFunction) for function in duals) or domains != [
             (function.low, function.high) for function in duals
@@ -250,20 +280,8 @@ class OnlineTuner:
                 f"dual must be one function for each of the domains {domains!r}, got {dual!r}"
             )
         if not all(isinstance(function, PiecewiseFunction) for function in duals):
-            self._check_smooth()
+            self.options.check_smooth(self.learner.takes_smooth, self.family)
         return duals
-
-    def _check_smooth(self) -> None:
-        if not self.learner.takes_smooth:
-            raise InputError(
-                f"the learner {self.options.learner!r} needs piecewise constant utilities, and "
-                f"those of {self.family!r} are smooth; use learner='random-grid'"
-            )
-        if self.options.resolution is not None:
-            raise InputError(
-                "a resolution merges pieces of piecewise constant utilities, and those of "
-                f"{self.family!r} are smooth; leave resolution=None"
-            )
 
     def _widened(self, dual: DualFunction) -> DualFunction:
         resolution = self.options.resolution
@@ -283,21 +301,19 @@ class OnlineTuner:
     def _answers(self, instance: Any, dual: DualFunction) -> tuple[FloatArray, FloatArray]:
         if not self.learner.asks:
             return np.empty(0), np.empty(0)
-        rng = self._randomness.generator(self.n_rounds + 1, RoundRandomness.QUESTIONS)
-        points = self.learner.questions(rng)
+        points = self._questions()
         coordinates = np.array([self.lines[0].coordinate(x) for x in points.tolist()])
         if self._surrogate is None:
             return points, np.clip(middles(dual, coordinates), *self.family.utility_range)
         if instance is None:
             raise InputError("a surrogate needs the instance itself; pass it to update")
-        answers = self._surrogate(instance, coordinates)
-        values = np.array(answers, dtype=np.float64)
-        if values.shape != points.shape or not np.isfinite(values).all():
-            raise InputError(
-                f"the surrogate must return {points.size} finite utilities, got {answers!r}"
-            )
+        values = checked_answers(self._surrogate(instance, coordinates), points.size)
         # Within the range of utilities, which can only bring them closer to the true ones.
         return points, np.clip(values, *self.family.utility_range)
+
+    def _questions(self) -> FloatArray:
+        number = self._ledger.n_rounds + 1
+        return self.learner.questions(self._randomness.generator(number, RoundRandomness.QUESTIONS))
 
     def regret(self) -> Regret:
         """Return the exact regret against the best fixed parameter in hindsight, and its bound.
@@ -349,6 +365,8 @@ class OnlineTuner:
             Which line.
         """
         self._need_a_round()
+        if line not in range(len(self.lines)):
+            raise ParameterError(f"line must be 0 to {len(self.lines) - 1}, got {line!r}")
         drawn = self.lines[line]
         rounds, densities = self._ledger.densities(self.learner, line)
         positions = [drawn.coordinate(position) for position in shown_positions(drawn).tolist()]
@@ -370,18 +388,11 @@ class OnlineTuner:
 
     def close(self) -> None:
         """Let go of the state file. Each finished round is in it already."""
-        if self._journal is not None:
-            self._journal.close()
+        if self._state is not None:
+            self._state.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _plain(value: Any) -> Any:
-    """Return nested tuples as the lists that they become in JSON."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

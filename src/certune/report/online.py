@@ -6,12 +6,13 @@ Like all pictures here they are made of plain numbers, without pyplot.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from certune.errors import InputError
 from certune.report.landscape import HEAT_COLOURS, INK, LINE_COLOUR
 
 if TYPE_CHECKING:
@@ -202,5 +203,8 @@ def _new_figure(title: str) -> tuple[Figure, Any]:
 
 def _finished(figure: Figure, path: Path) -> Figure:
     if path is not None:
-        figure.savefig(path, dpi=160)
+        try:
+            figure.savefig(fspath(path), dpi=160)
+        except (OSError, TypeError, ValueError) as error:
+            raise InputError(f"cannot write the figure to {path!r}: {error}") from error
     return figure
