@@ -34,6 +34,8 @@ from certune.families.logistic.support import Face, LassoProblem, lasso_at
 FloatArray = npt.NDArray[np.float64]
 
 DEGREES = (4, 8, 16, 32)
+# Ratios of lam from which on an interval starts with the second, and with the third degree.
+WIDE = (1.5, 4.0)
 CHECKS = (0.3,)
 NODE_SHARE = 0.05
 # Without an event the path is followed by this factor of lam at a time.
@@ -180,7 +182,8 @@ class _Follower:
         panel = Panel(end.lam, node.lam, solve, face.expanded, self.quantity, CHECKS)
         panel.put(end)
         panel.put(node)
-        piece = panel.sample(DEGREES, node.point, self.target)
+        wide = sum(node.lam / end.lam > ratio for ratio in WIDE)
+        piece = panel.sample(DEGREES[wide:], node.point, self.target)
         if piece is not None:
             return [LassoPiece(piece, face)]
         middle = panel.end(0.0)

@@ -19,7 +19,6 @@ so that it covers an intercept without penalty too.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +39,7 @@ from certune.kernels.newton import (
 )
 
 FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
 
 UNIT = 2.0**-53
 MOST_STEPS = 200
@@ -263,7 +263,7 @@ class SmoothProblem:
         return gradient, chances
 
     def solve_near(
-        self, lams: FloatArray, starts: FloatArray, target: float, near: Sequence[Factor]
+        self, lams: FloatArray, starts: FloatArray, target: float, near: list[Factor]
     ) -> list[Node]:
         """Minimise for several lam, without quadratic penalty, with factors from close by.
 
@@ -277,26 +277,46 @@ class SmoothProblem:
             Where to start for each of them, as rows.
         target : float
             As for :meth:`solve`.
-        near : sequence of Factor
-            The nearest of them is tried first.
+        near : list of Factor
+            The nearest of them is tried for each; factors that had to be made are added.
         """
-        near = [factor for factor in near if factor.is_accurate]
-        ways = [((starts - factor.anchor) ** 2).sum(axis=1) for factor in near]
-        nearest = np.argmin(ways, axis=0) if near else np.full(len(lams), -1)
+        usable = [factor for factor in near if factor.is_accurate]
         nodes: dict[int, Node] = {}
-        for which, factor in enumerate(near):
-            mine = np.flatnonzero(nearest == which)
-            solutions = solved_near(
-                self.design, self.transposed, lams[mine], self.linear, factor.lower,
-                factor.inverse_norm, self.largest_row, factor.anchor, starts[mine], target,
-            )  # fmt: skip
-            for k, point, radius, slope, chances in zip(mine.tolist(), *solutions, strict=True):
-                if radius <= MOST_EXCESS * target:
-                    nodes[k] = Node(float(lams[k]), point, float(radius), slope, chances, 0, factor)
-        return [
-            nodes.get(k) or self.solve(lam, starts[k], target)
-            for k, lam in enumerate(lams.tolist())
-        ]
+        pending = np.arange(len(lams))
+        while pending.size:
+            ways = [((starts[pending] - factor.anchor) ** 2).sum(axis=1) for factor in usable]
+            nearest = np.argmin(ways, axis=0) if usable else np.full(pending.size, -1)
+            for which, factor in enumerate(usable):
+                mine = pending[nearest == which]
+                if mine.size:
+                    self._try(factor, mine, lams, starts, target, nodes)
+            pending = np.array([k for k in pending.tolist() if k not in nodes], dtype=np.intp)
+            if pending.size:
+                middle = int(pending[pending.size // 2])
+                node = nodes[middle] = self.solve(float(lams[middle]), starts[middle], target)
+                pending = pending[pending != middle]
+                assert node.factor is not None
+                near.append(node.factor)
+                usable = [node.factor]
+        return [nodes[k] for k in range(len(lams))]
+
+    def _try(
+        self,
+        factor: Factor,
+        which: IndexArray,
+        lams: FloatArray,
+        starts: FloatArray,
+        target: float,
+        nodes: dict[int, Node],
+    ) -> None:
+        """Solve for some lam with one factor, and keep what has converged."""
+        solutions = solved_near(
+            self.design, self.transposed, lams[which], self.linear, factor.lower,
+            factor.inverse_norm, self.largest_row, factor.anchor, starts[which], target,
+        )  # fmt: skip
+        for k, point, radius, slope, chances in zip(which.tolist(), *solutions, strict=True):
+            if radius <= MOST_EXCESS * target:
+                nodes[k] = Node(float(lams[k]), point, float(radius), slope, chances, 0, factor)
 
     def refined(
         self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
