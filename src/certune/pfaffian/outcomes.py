@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from certune.deadline import check_time
 from certune.errors import InputError
 from certune.pfaffian.decisions import Relation, decide_constants, deciding
 from certune.pfaffian.evaluation import ball_sign, enclose
@@ -168,6 +169,7 @@ def outcomes_on_box(
     orders = known.orders
     n_paths = 0
     while pending and paths is not None:
+        check_time()
         prefix = pending.pop()
         start = len(prefix)
         follower = _Follower(known.orders, signs, prefix)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from certune.deadline import check_time
 from certune.errors import CertuneError, InputError, UndecidedError
 from certune.exact.dyadics import is_simple, simplest
 from certune.pfaffian.decisions import Oracle, Relation, decide_constants, deciding
@@ -261,6 +262,7 @@ class _Sweeper:
         return Sweep(tuple(self._pieces), tuple(self._gaps), self._predicates.count)
 
     def _pass(self, t: float) -> _Pass:
+        check_time()
         oracle = _Pass(self._hints, self._predicates, t)
         with deciding(oracle):
             oracle.value = checked_output(self._run(self._coordinate))

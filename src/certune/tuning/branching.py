@@ -15,10 +15,11 @@ from fractions import Fraction
 from typing import Any
 
 from certune.box import Box, Edge
+from certune.deadline import TimeIsUp
 from certune.errors import CertificateError, UndecidedError
 from certune.families.base import BoxBound, Family
 from certune.tuning.line_search import LineSearch
-from certune.tuning.workers import TimeIsUp, Workers
+from certune.tuning.workers import Workers
 
 # Boxes that are halved between two looks at the queue; fixed, so that the search is the same for
 # any number of workers.

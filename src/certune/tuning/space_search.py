@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from certune.deadline import TimeIsUp
 from certune.errors import ParameterError
 from certune.families.base import Family
 from certune.tuning.branching import BranchAndBound
@@ -25,7 +26,7 @@ from certune.tuning.log import RunLog, header_of_search
 from certune.tuning.progress import SearchProgress
 from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
-from certune.tuning.workers import TimeIsUp, Workers
+from certune.tuning.workers import Workers
 
 METHODS = ("auto", "branch-and-bound", "line-search")
 # Lines without success, for every free coordinate, after which boxes begin; and after which the

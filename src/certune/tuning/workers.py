@@ -14,12 +14,10 @@ from typing import TypeVar
 
 import joblib
 
+from certune.deadline import check_time, until
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-class TimeIsUp(Exception):
-    """The deadline has passed; what was asked for is not there."""
 
 
 class Workers:
@@ -30,7 +28,8 @@ class Workers:
     n_jobs : int or None
         Number of parallel workers, as in joblib.
     deadline : float
-        Time, as told by `time.perf_counter`, after which no item is started.
+        Time, as told by `time.perf_counter`, after which no item is started; what is under way
+        ends at the next occasion.
     """
 
     def __init__(self, n_jobs: int | None, deadline: float) -> None:
@@ -49,13 +48,13 @@ class Workers:
         return time.perf_counter() >= self._deadline
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Return ``function(item)`` for every item, or raise :class:`TimeIsUp`."""
+        """Return ``function(item)`` for every item, or raise `certune.deadline.TimeIsUp`."""
         if self._pool is None or len(items) == 1:
             return [self._one(function, item) for item in items]
         futures = [self._pool.submit(self._one, function, item) for item in items]
         return [future.result() for future in futures]
 
     def _one(self, function: Callable[[Item], Result], item: Item) -> Result:
-        if self.time_is_up:
-            raise TimeIsUp
-        return function(item)
+        with until(self._deadline):
+            check_time()
+            return function(item)

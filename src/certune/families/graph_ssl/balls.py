@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
+from certune.deadline import check_time
 from certune.families.graph_ssl.exponents import needed_range
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.solver import PLAIN_RANGE, PointSolver
@@ -56,6 +57,7 @@ def ball_labels(
     classes : sequence of int, optional
         The classes that are wanted, in this order; all by default.
     """
+    check_time()
     wanted = range(graph.n_classes) if classes is None else classes
     factors = np.array([float(rate) for rate in rates])
     smallest, largest = needed_range(graph, [graph.combined(factors)])

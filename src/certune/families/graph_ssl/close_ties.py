@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from flint import arb, arb_mat, ctx
 
+from certune.deadline import check_time
 from certune.families.graph_ssl.balls import ball_labels
 from certune.families.graph_ssl.chebyshev import (
     ROUNDING_BITS,
@@ -216,6 +217,7 @@ def _halved(
     leaves: list[Leaf] = []
     stack = [(Fraction(low), Fraction(high), series, error)]
     while stack:
+        check_time()
         first, last, part, slack = stack.pop()
         start, stop = max(zone.low, float(first)), min(zone.high, float(last))
         if not start < stop:

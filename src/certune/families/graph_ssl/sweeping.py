@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.deadline import check_time
 from certune.dual import PiecewiseFunction, sum_of
 from certune.families.graph_ssl.close_ties import CloseTies
 from certune.families.graph_ssl.course import Course
@@ -53,6 +54,7 @@ def leaves_of(interpolator: Interpolator, symmetry: Symmetry, certified: bool) -
     polisher = Polisher(graph, interpolator.course, CloseTies(interpolator))
     infos, ends = [], []
     for panel in interpolator.panels(certified):
+        check_time()
         info, local = _settled(panel, nodes, admitted)
         suspects = _suspects(info, local)
         if suspects.size and _drop_symmetric_ties(panel, suspects, admitted, symmetry):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.deadline import check_time
 from certune.dual import PiecewiseFunction
 from certune.errors import UndecidedError
 from certune.exact.dyadics import holds_simple, is_simple, simplest
@@ -103,6 +104,7 @@ def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
         if errors or fruitless[kind] >= _MOST_UNKNOWN:
             return UNKNOWN if at_end else HOPELESS
         try:
+            check_time()
             low, high, expected = (float(number) for number in question[1:])
             if at_end:
                 tied_edges.add(low if kind == kernel.AT_LOW_END else high)

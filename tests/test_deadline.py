@@ -1,0 +1,61 @@
+"""Deadlines: what may take long asks for the time, and a search ends when it is up."""
+
+import math
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import certune as ct
+from certune.deadline import TimeIsUp, check_time, until
+
+
+def test_deadlines_hold_inside_and_in_their_own_thread_only():
+    check_time()
+    found = []
+    with until(-math.inf):
+        with pytest.raises(TimeIsUp):
+            check_time()
+        with until(math.inf):
+            check_time()
+        thread = threading.Thread(target=lambda: (check_time(), found.append("no deadline here")))
+        thread.start()
+        thread.join()
+    check_time()
+    assert found == ["no deadline here"]
+
+
+def slow_cases():
+    """Functions that need exact arithmetic (ties), panels, or passes of a program."""
+    grid = np.random.default_rng(5).integers(0, 4, (5, 2))
+    metrics = ("euclidean", "cityblock", "chebyshev")
+    clusters = ct.ClusteringInstance(points=grid, target=[0, 0, 1, 1, 1], k=2, metrics=metrics)
+    points = np.random.default_rng(0).normal(size=(8, 2))
+    labels = ct.LabelingInstance(points=points, labeled=[0, 1], truth=np.arange(8) % 2)
+    program = ct.ProgramFamily(lambda x, p: 1 if p["t"] * p["t"] >= 2 else 0, ct.Real("t", 0, 2))
+    return [
+        (ct.Linkage("product", alpha=[(0.5, 0.9), -1.2, 0.5]), clusters),
+        (ct.HarmonicLabeling(sigma=(0.1, 5.0)), labels),
+        (program, None),
+    ]
+
+
+@pytest.mark.parametrize(("family", "instance"), slow_cases())
+def test_functions_end_at_the_deadline(family, instance):
+    complete = family.dual(instance)
+    with until(time.perf_counter()), pytest.raises(TimeIsUp):
+        family.dual(instance)
+    assert family.dual(instance) == complete
+
+
+def test_a_search_does_not_wait_for_a_line_that_takes_long():
+    """Graphs with duplicates and small bandwidths: one function alone takes seconds."""
+    points = [[2, 1], [0, 3], [0, 1], [2, 3], [2, 3], [0, 1], [2, 1], [1, 1], [0, 0]]
+    truth = np.r_[np.arange(4), np.random.default_rng(8).integers(0, 4, 5)]
+    instance = ct.LabelingInstance(
+        points=points, metrics=("sqeuclidean", "cityblock"), labeled=[0, 1, 2, 3], truth=truth
+    )
+    family = ct.HarmonicLabeling(sigma=(0.01, 0.3), weights="tune", n_metrics=2)
+    result = ct.tune(family, [instance], timeout=0.2, progress=False)
+    assert result.status is ct.Status.TIME_LIMIT and result.upper_bound >= result.best_value
