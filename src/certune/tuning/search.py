@@ -70,7 +70,7 @@ def tune(
         Seconds. With one parameter, no further instance is started after that; the first one
         always is. Those under way are finished, and the best setting so far is run once on each
         of the others, so that its value and the bound hold for all instances. With several
-        parameters, the search ends when the function or bound under way is finished. Compilation
+        parameters, the search ends, also in the middle of a function that takes long. Compilation
         on first use counts.
     max_nodes : int, optional
         Branch and bound ends once it has looked at this many boxes, which it takes a few at a time.
