@@ -45,6 +45,25 @@ def closing_times():
         )
 
 
+def random_settings(count=100_000):
+    """Plain runs at random settings: none may be better than the proved bound."""
+    import certune as ct
+
+    family = ct.Linkage("power-mean", alpha=(0.5, 8), weights="tune", n_metrics=2)
+    instances = ct.datasets.digits_clustering(
+        3, n_classes=5, n_per_class=10, metrics=TWO, random_state=1
+    )
+    rng = np.random.default_rng(0)
+    for instance in instances:
+        result = ct.tune(family, [instance], progress=False)
+        best = max(family.run(instance, family.space.sample(rng)) for _ in range(count))
+        print(
+            f"  {result.status.name}, bound {result.upper_bound:.4f}; best of {count} random "
+            f"settings {best:.4f}"
+        )
+        assert best <= result.upper_bound
+
+
 def gaps(seconds):
     import certune as ct
 
@@ -246,6 +265,8 @@ def main():
     print(f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}")
     print("Seconds to gap 0, n = 50, two metrics")
     closing_times()
+    print("Random settings against the proved bound, n = 50, two metrics")
+    random_settings()
     print("Gap over CPU time, n = 32, three instances")
     gaps(options.seconds)
     print("Gap over CPU time, graphs, sigma in [0.3, 3] and one weight")
