@@ -3,12 +3,14 @@
 import math
 import threading
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import certune as ct
 from certune.deadline import TimeIsUp, check_time, until
+from certune.families.graph_ssl.balls import ball_labels
 
 
 def test_deadlines_hold_inside_and_in_their_own_thread_only():
@@ -47,6 +49,14 @@ def test_functions_end_at_the_deadline(family, instance):
     with until(time.perf_counter()), pytest.raises(TimeIsUp):
         family.dual(instance)
     assert family.dual(instance) == complete
+
+
+def test_soft_labels_in_balls_end_at_the_deadline():
+    family, instance = slow_cases()[1]
+    graph = family.graph(instance)
+    assert ball_labels(graph, [Fraction(1)], 128)
+    with until(time.perf_counter()), pytest.raises(TimeIsUp):
+        ball_labels(graph, [Fraction(1)], 128)
 
 
 def test_a_search_does_not_wait_for_a_line_that_takes_long():

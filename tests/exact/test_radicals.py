@@ -87,7 +87,9 @@ def test_long_exponents_that_add_up_to_zero():
     assert sign_of_radicals(Radicals((1, -1), (bases, doubled), exponents)) == 0
     tripled = (6 * bases[0], 6 * bases[1], 5 * bases[2])
     assert sign_of_radicals(Radicals((1, -1), (bases, tripled), exponents)) in (-1, 1)
-    assert sign_of_radicals(Radicals((1, -1), (bases, doubled), exponents, logarithm=True)) == 0
+    for logarithm in (False, True):
+        assert is_zero(Radicals((1, -1), (bases, doubled), exponents, logarithm))
+        assert not is_zero(Radicals((1, -1), (bases, tripled), exponents, logarithm))
 
 
 def test_long_exponents_with_rational_quotients():

@@ -47,6 +47,28 @@ def descend(labeling, instance, rng, depth):
     return box, bound
 
 
+def tails(metrics=TWO):
+    """A labelled pair with a chain on either side: points at the ends hang on their neighbours."""
+    points = [[0.0], [1.0], [2.1], [3.3], [4.6], [-1.2], [-2.3], [-3.5]]
+    points = [[x, 0.1 * x * x] for (x,) in points]
+    return ct.LabelingInstance(
+        points=points, metrics=metrics, labeled=[0, 1], truth=[0, 1, 1, 0, 1, 0, 1, 0]
+    )
+
+
+def test_points_that_hang_on_others_are_counted_one_by_one():
+    labeling, instance = family(n_neighbors=1), tails()
+    graph = labeling.graph(instance)
+    assert len(graph.points) > len(graph.nodes)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        box, bound = descend(labeling, instance, rng, 3)
+        value = labeling.run_exact(instance, random_setting(box, rng))
+        assert bound.lower <= value <= bound.upper
+    # Every chain has the class of its end, whatever the parameters.
+    assert bound.settled and bound.upper == value
+
+
 CASES = [
     (family(), blobs()),
     (family(), blobs(3)),

@@ -7,6 +7,7 @@ import pytest
 
 import certune as ct
 from certune.families.logistic import inverse_strength
+from certune.families.logistic.smooth import SmoothProblem
 
 PENALTIES = ("l1", "l2")
 
@@ -104,6 +105,34 @@ def test_a_run_next_to_an_event_is_on_the_right_face():
         assert family.run(case, lam) == pytest.approx(dual(lam), abs=1e-8)
     certificate = ct.tune(family, [case], progress=False).certificate
     assert ct.verify(certificate, family, [case]).optimal
+
+
+def test_violations_that_errors_explain_are_mended_if_signs_allow():
+    """A coefficient whose gradient exceeds lam by less than is known enters all the same."""
+    rng = np.random.default_rng(240)
+    m, p = int(rng.integers(6, 60)), int(rng.integers(2, 30))
+    rng.integers(0, 5)
+    X = np.cumsum(rng.normal(size=(m, p)), axis=1) * 0.02 + rng.normal(size=(m, 1))
+    y = X @ rng.normal(size=p) / X.std() + rng.choice([0, 0.1, 3]) * rng.normal(size=m) > 0
+    case = ct.ClassificationInstance(X, y, X[rng.integers(0, m, 8)], rng.integers(0, 2, 8) > 0)
+    lam = 2.7703675580551732e-06
+    family = ct.RegularizedLogistic("l1", (lam / 2, 2 * lam), standardize=True, max_loss=1e3)
+    assert family.run(case, lam) == pytest.approx(family.dual(case)(lam), abs=1e-11)
+
+
+def test_factors_are_judged_whatever_the_scales():
+    """Almost dependent columns spoil a factor of the Hessian, columns of other scales do not."""
+    X, _, _ = draw(9, m=40, p=3)
+    weights = np.full(len(X), 0.25)
+
+    def is_accurate(design):
+        problem = SmoothProblem(design, np.zeros(3), np.zeros(3))
+        factor = problem.factorise(1.0, np.zeros(3), weights)
+        return factor is not None and factor.is_accurate
+
+    dependent = np.column_stack((X[:, :2], X[:, 0] + 1e-7 * X[:, 2]))
+    assert is_accurate(X) and is_accurate(X * np.array([1e9, 1.0, 1e-9]))
+    assert not is_accurate(dependent)
 
 
 def test_columns_that_are_constant_up_to_rounding():

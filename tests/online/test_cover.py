@@ -36,6 +36,20 @@ def test_no_setting_of_the_space_exceeds_the_bound():
     assert errors[2].highest < 5 and errors[2].average == pytest.approx(errors[2].total / 5)
 
 
+def test_settings_inside_of_the_space_count():
+    """Here some weights between the corners are better than both corners at every exponent."""
+    instances = ct.datasets.random_clustering(
+        2, n_clusters=3, n_per_cluster=4, spread=0.5, metrics=METRICS, random_state=18
+    )
+    corners = [
+        ct.Segment.coordinate("alpha", -3, 3, {"weights": weights})
+        for weights in ((1.0, 0.0), (0.0, 1.0))
+    ]
+    error = cover_error(FAMILY, instances, corners, n_boxes=300)
+    tried = best_found(FAMILY, instances, 150, np.random.default_rng(0))
+    assert error.best < tried <= error.highest
+
+
 def test_a_poor_cover_has_an_error_that_is_found():
     # One line, at the exponent and weights that are worst among a few: others are better.
     candidates = [ct.Segment.coordinate("alpha", a, a + 0.05, {"weights": w})

@@ -455,3 +455,21 @@ def test_logistic_curves_do_not_depend_on_workers_threads_and_hashes():
     for l1_one, l1_two, l2_one, l2_two in found:
         assert l1_one == l1_two and l2_one == l2_two
     assert found[0] == found[1]
+
+
+class Shy(StepFamily):
+    """Cannot be decided at one of its defaults."""
+
+    @property
+    def baselines(self):
+        return {"left": {"x": 0.0}, "shy": {"x": 1.0}}
+
+    def run_exact(self, instance, params):
+        if params["x"] == 1.0:
+            raise ct.UndecidedError("not here")
+        return super().run_exact(instance, params)
+
+
+def test_defaults_that_stay_undecided_are_left_out():
+    result = ct.tune(Shy(), [StepInstance((0.25, 0.5), (0, 1, 0))], progress=False)
+    assert result.best_value == 1.0 and result.baselines == {"left": 0.0}
