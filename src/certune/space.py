@@ -402,7 +402,7 @@ class Segment:
     @property
     def name(self) -> str:
         """Name of the coordinate: the parameter that it equals, or else ``"t"``."""
-        moving = [name for name, step in self.direction.items() if np.any(step)]
+        moving = [name for name, step in self.direction.items() if any(_entries(step))]
         is_parameter = [self.origin[name] == 0.0 and self.direction[name] == 1.0 for name in moving]
         return moving[0] if is_parameter == [True] else "t"
 

@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import pairwise_distances
 
 from certune.errors import InputError, ParameterError
+from certune.families.linkage import Linkage
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.objective import Objective
 from certune.families.metrics import METRIC_NAMES
@@ -325,6 +326,37 @@ def test_pickled_instances_stay_read_only(with_distances):
     assert copy.name == "p"
     for array in (copy.points, copy.target, copy.distances):
         assert not array.flags.writeable
+
+
+def test_a_used_instance_is_pickled_without_what_follows_from_it():
+    instance = ClusteringInstance(gaussian_points(), target=np.arange(12) % 2)
+    used = pickle.loads(pickle.dumps(instance))
+    dual = Linkage().dual(used)
+    assert "k-median" in used.references
+    copy = pickle.loads(pickle.dumps(used))
+    assert not {"log_distances", "pair_codes", "references"} & set(copy.__dict__)
+    assert Linkage().dual(copy) == dual
+    # Kernels would be compiled again for arrays that are read-only.
+    for array in (copy.log_distances, copy.pair_codes, copy.references["k-median"]):
+        assert array.flags.writeable
+
+
+@pytest.mark.parametrize("objective", ["k-means", "k-median", "k-center"])
+def test_known_reference_matrices_are_those_of_their_objective(objective):
+    instance = ClusteringInstance(gaussian_points(), target=np.arange(12) % 2)
+    for name in ("k-median", "k-means", "k-center"):
+        Linkage(objective=name).run(instance, {"alpha": 1.0})
+    np.testing.assert_array_equal(
+        instance.references[objective], Objective(objective).reference_matrix(instance)
+    )
+
+
+def test_ranges_of_logarithms_and_distinct_points():
+    points = [[0.0], [1.0], [1.0], [5.0]]
+    instance = ClusteringInstance(points, metrics=["l2", "sqeuclidean"], k=2)
+    assert instance.n_distinct == 3
+    # Distances are 1, 4 and 5; duplicates and the diagonal count as the smallest of them.
+    assert instance.log_ranges == ((0.0, np.log(5.0)), (0.0, np.log(25.0)))
 
 
 def test_instances_travel_through_joblib_processes():

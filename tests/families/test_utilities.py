@@ -152,3 +152,35 @@ def test_lengths_must_agree(target, labels):
 def test_unknown_utilities(spec, hint):
     with pytest.raises(ParameterError, match=f"unknown utility .*{hint}"):
         utility_from(spec)
+
+
+@pytest.mark.parametrize("spec", [*UTILITIES, share_of_first])
+def test_scores_of_many_partitions_are_the_scores_of_each(spec):
+    utility = utility_from(spec)
+    rng = np.random.default_rng(8)
+    target = rng.integers(0, 4, size=15)
+    partitions = rng.integers(0, 5, size=(20, 15))
+    numerators, denominator = utility.scores(target, partitions)
+    values = [utility.score(target, labels) for labels in partitions]
+    assert [Fraction(top, denominator) for top in numerators] == values
+    assert utility.scores(target, partitions[:0])[0] == []
+
+
+@pytest.mark.parametrize("spec", ["hamming", share_of_first])
+def test_scores_need_a_target_of_the_right_length(spec):
+    utility = utility_from(spec)
+    partitions = np.zeros((2, 3), dtype=np.int64)
+    with pytest.raises(InputError, match="has none: pass target="):
+        utility.scores(None, partitions)
+    with pytest.raises(InputError, match="got 4 targets and 3 labels"):
+        utility.scores(np.zeros(4, dtype=np.int64), partitions)
+
+
+def test_counts_beyond_the_range_are_refused():
+    def too_many(target, partitions):
+        return [4] * len(partitions), 3
+
+    utility = Utility("wrong", share_of_first, counts=too_many)
+    codes = np.array([0, 1])
+    with pytest.raises(InputError, match="'wrong' returned '4/3', expected a value from 0 to 1"):
+        utility.scores(codes, codes[None, :])

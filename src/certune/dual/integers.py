@@ -43,7 +43,15 @@ def as_integers(values: Iterable[Any], what: str) -> IntArray:
             f"{what} must be a sequence of integers, got {values!r}; "
             "use PiecewiseFunction.from_values for floats and fractions."
         ) from error
-    return compact(_object_array(entries))
+    return integer_array(entries)
+
+
+def integer_array(entries: list[int]) -> IntArray:
+    """Return an array of integers of any size."""
+    try:
+        return compact(np.array(entries, dtype=np.int64))
+    except OverflowError:
+        return _object_array(entries)
 
 
 def compact(integers: IntArray) -> IntArray:

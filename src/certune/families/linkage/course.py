@@ -9,6 +9,7 @@ rounding error, beside the exact parameters that the exact layer decides with.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -61,10 +62,33 @@ class Line:
         """Is alpha infinite (single or complete linkage)?"""
         return any(math.isinf(value) for value, _ in self.alpha)
 
+    @cached_property
+    def total(self) -> tuple[Fraction, Fraction]:
+        """The sum of all exponents: (value at 0, slope)."""
+        values = (Fraction(value) for value, _ in self.alpha)
+        slopes = (Fraction(slope) for _, slope in self.alpha)
+        return sum(values, Fraction(0)), sum(slopes, Fraction(0))
+
+    @cached_property
+    def origin_of_ray(self) -> float | None:
+        """The t at which all exponents of a product vanish together, if there is one."""
+        moving = [(value, slope) for value, slope in self.alpha if slope != 0.0]
+        if not moving or any(value != 0.0 for value, slope in self.alpha if slope == 0.0):
+            return None
+        roots = {-Fraction(value) / Fraction(slope) for value, slope in moving}
+        if len(roots) > 1:
+            return None
+        root = roots.pop()
+        return float(root) if Fraction(float(root)) == root else None
+
 
 @dataclass(frozen=True)
 class Course:
-    """Pair functions along a segment; see `certune.kernels.series` for the modes."""
+    """Pair functions along a segment; see `certune.kernels.series` for the modes.
+
+    ``ends`` order the pairs (smaller is nearer) at the two ends of the segment, the same array
+    twice if the order does not move; ``span`` is the spread of their entries.
+    """
 
     instance: ClusteringInstance
     line: Line
@@ -76,6 +100,8 @@ class Course:
     input_error: float
     low: float
     high: float
+    ends: tuple[Floats, Floats]
+    span: float
 
     @property
     def n(self) -> int:
@@ -87,85 +113,68 @@ class Course:
         """Are pair codes ordered like the values of the pairs at every parameter?"""
         return self.instance.n_metrics == 1 and not self.line.product
 
-    @cached_property
-    def ends(self) -> tuple[Floats, Floats]:
-        """Arrays that order the pairs (smaller is nearer) at the two ends of the segment."""
-        if self.mode == POWER:
-            return self.first, self.first
-        if self.mode == MOVING:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return (
-                    _finite(np.log(self.first + self.low * self.second)),
-                    _finite(np.log(self.first + self.high * self.second)),
-                )
-        middle = self.power[0] + self.power[1] * (self.low + 0.5 * (self.high - self.low))
-        sign = 1.0 if middle > 0 else -1.0
-        return (
-            sign * (self.first + self.low * self.second),
-            sign * (self.first + self.high * self.second),
-        )
 
-    @cached_property
-    def span(self) -> float:
-        """Spread of the logarithms of the distances."""
-        low, high = self.ends
-        return float(max(np.ptp(low), np.ptp(high)))
-
-
-def _finite(values: Floats) -> Floats:
-    """Replace the entries of the diagonal and of duplicates, which are never compared."""
-    finite = np.isfinite(values)
-    return np.where(finite, values, values[finite].min() if finite.any() else 0.0)
+def make_course(instance: ClusteringInstance, line: Line, low: float, high: float) -> Course:
+    """Arrays of the pair functions for t in [low, high]."""
+    if line.product:
+        return _product_course(instance, line, low, high)
+    kind = MINMAX if line.kind == "min-max" else MEAN
+    alpha, alpha_slope = line.alpha[0]
+    if math.isinf(alpha):
+        kind = MAXIMUM if alpha > 0 else MINIMUM
+        alpha = 1.0
+    power = np.array([alpha, alpha_slope])
+    if any(slope != 0.0 for _, slope in line.weights):
+        return _moving_course(instance, line, kind, power, low, high)
+    weights = [weight for weight, _ in line.weights]
+    if weights == [1.0]:
+        logs, (smallest, largest) = instance.log_distances[0], instance.log_ranges[0]
+        combining = 0.0
+    else:
+        logs = _log(_combine(weights, instance.distances))
+        smallest, largest = float(logs.min()), float(logs.max())
+        combining = (len(weights) + 1) * UNIT
+    error = 2 * UNIT * (1.0 + max(abs(smallest), abs(largest))) + combining
+    span = largest - smallest
+    _check_exponents(power, span, low, high)
+    ends = logs, logs
+    return Course(instance, line, kind, POWER, logs, logs, power, error, low, high, ends, span)
 
 
-def _combine(instance: ClusteringInstance, coefficients: list[float]) -> Floats:
-    total = np.zeros((instance.n_points, instance.n_points))
-    for coefficient, matrix in zip(coefficients, instance.distances, strict=True):
+def _moving_course(
+    instance: ClusteringInstance, line: Line, kind: int, power: Floats, low: float, high: float
+) -> Course:
+    first = _combine([value for value, _ in line.weights], instance.distances)
+    second = _combine([slope for _, slope in line.weights], instance.distances)
+    reach = max(abs(low), abs(high))
+    sizes = _combine([abs(a) + reach * abs(b) for a, b in line.weights], instance.distances)
+    at_low, at_high = first + low * second, first + high * second
+    least = np.minimum(at_low, at_high)
+    positive = sizes > 0
+    if positive.any() and least[positive].min() <= 0:
+        raise InputError(_vanishing(instance, least, positive))
+    worst = float((sizes[positive] / least[positive]).max()) if positive.any() else 1.0
+    error = (instance.n_metrics + 4) * UNIT * worst
+    ends = _log(at_low), _log(at_high)
+    _check_exponents(power, 2 * float(np.abs(np.minimum(*ends)).max()), low, high)
+    span = float(max(np.ptp(ends[0]), np.ptp(ends[1])))
+    return Course(instance, line, kind, MOVING, first, second, power, error, low, high, ends, span)
+
+
+def _combine(coefficients: Iterable[float], matrices: Floats) -> Floats:
+    total = np.zeros(matrices.shape[1:])
+    for coefficient, matrix in zip(coefficients, matrices, strict=True):
         if coefficient != 0.0:
             total += coefficient * matrix
     return total
 
 
 def _log(matrix: Floats) -> Floats:
+    """Logarithms; the diagonal and duplicates, which are never compared, get the smallest one."""
     with np.errstate(divide="ignore"):
-        return _finite(np.log(matrix))
-
-
-def make_course(instance: ClusteringInstance, line: Line, low: float, high: float) -> Course:
-    """Arrays of the pair functions for t in [low, high]."""
-    if line.product:
-        return _product_course(instance, line, low, high)
-    at_zero = [value for value, _ in line.weights]
-    slopes = [slope for _, slope in line.weights]
-    moving = any(slope != 0.0 for slope in slopes)
-    alpha, alpha_slope = line.alpha[0]
-    kind = MINMAX if line.kind == "min-max" else MEAN
-    if math.isinf(alpha):
-        kind = MAXIMUM if alpha > 0 else MINIMUM
-        alpha = 1.0
-    power = np.array([alpha, alpha_slope])
-    n_metrics = instance.n_metrics
-    if moving:
-        first = _combine(instance, at_zero)
-        second = _combine(instance, slopes)
-        reach = max(abs(low), abs(high))
-        sizes = _combine(instance, [abs(a) + reach * abs(b) for a, b in line.weights])
-        least = np.minimum(first + low * second, first + high * second)
-        positive = sizes > 0
-        if positive.any() and least[positive].min() <= 0:
-            raise InputError(_vanishing(instance, least, positive))
-        worst = float((sizes[positive] / least[positive]).max()) if positive.any() else 1.0
-        error = (n_metrics + 4) * UNIT * worst
-        logs = np.log(np.where(positive, least, 1.0))
-        _check_exponents(power, float(np.abs(logs).max()) * 2, low, high)
-        return Course(instance, line, kind, MOVING, first, second, power, error, low, high)
-    one_metric = at_zero == [1.0]
-    first = instance.log_distances[0] if one_metric else _log(_combine(instance, at_zero))
-    error = 2 * UNIT * (1.0 + float(np.abs(first).max()))
-    if not one_metric:
-        error += (n_metrics + 1) * UNIT
-    _check_exponents(power, float(np.ptp(first)), low, high)
-    return Course(instance, line, kind, POWER, first, first, power, error, low, high)
+        values: Floats = np.log(matrix)
+    finite = np.isfinite(values)
+    return np.where(finite, values, values[finite].min() if finite.any() else 0.0)
 
 
 def _vanishing(instance: ClusteringInstance, least: Floats, positive: NDArray[np.bool_]) -> str:
@@ -188,51 +197,46 @@ def _check_exponents(power: Floats, spread: float, low: float, high: float) -> N
 
 
 def _product_course(instance: ClusteringInstance, line: Line, low: float, high: float) -> Course:
-    logs = list(instance.log_distances)
-    n = instance.n_points
-    first = np.zeros((n, n))
-    second = np.zeros((n, n))
-    size = np.zeros((n, n))
+    logs = instance.log_distances
     reach = max(abs(low), abs(high))
-    for (value, slope), log in zip(line.alpha, logs, strict=True):
-        first += value * log
-        second += slope * log
-        size += (abs(value) + reach * abs(slope)) * np.abs(log)
-    total = sum((Fraction(value) for value, _ in line.alpha), Fraction(0))
-    total_slope = sum((Fraction(slope) for _, slope in line.alpha), Fraction(0))
-    error = (2 * len(logs) + 8) * UNIT * (1.0 + float(size.max()))
-    if all(value == 0.0 == slope for value, slope in line.alpha):
-        geometric = np.sum(logs, axis=0)
-        power = np.zeros(2)
-        return Course(instance, line, MEAN, POWER, geometric, geometric, power, error, low, high)
-    ray = origin_of_ray(line)
-    if ray is not None and total_slope != 0:
+    sizes = _combine([abs(value) + reach * abs(slope) for value, slope in line.alpha], np.abs(logs))
+    error = (2 * len(logs) + 8) * UNIT * (1.0 + float(sizes.max()))
+    second = _combine([slope for _, slope in line.alpha], logs)
+    total, total_slope = line.total
+    ray = line.origin_of_ray
+    if not line.moves and not any(value for value, _ in line.alpha):
+        fixed, power = np.sum(logs, axis=0), np.zeros(2)
+    elif ray is not None and total_slope != 0:
         sign = 1.0 if total_slope > 0 else -1.0
-        power = np.array([-sign * ray, sign])
-        logs_of_ray = sign * second
-        _check_exponents(power, float(np.ptp(logs_of_ray)), low, high)
-        return Course(
-            instance, line, MEAN, POWER, logs_of_ray, logs_of_ray, power, error, low, high
-        )
-    power = np.array([float(total), float(total_slope)])
-    if total == 0 and total_slope == 0:
-        power = np.array([1.0, 0.0])
-    ends = max(float(np.ptp(first + low * second)), float(np.ptp(first + high * second)))
-    if ends > LARGEST_EXPONENT_RANGE:
+        fixed, power = sign * second, np.array([-sign * ray, sign])
+    else:
+        first = _combine([value for value, _ in line.alpha], logs)
+        moves = total != 0 or total_slope != 0
+        power = np.array([float(total), float(total_slope)] if moves else [1.0, 0.0])
+        return _affine_course(instance, line, first, second, power, error, low, high)
+    span = float(np.ptp(fixed))
+    _check_exponents(power, span, low, high)
+    ends = fixed, fixed
+    return Course(instance, line, MEAN, POWER, fixed, fixed, power, error, low, high, ends, span)
+
+
+def _affine_course(
+    instance: ClusteringInstance,
+    line: Line,
+    first: Floats,
+    second: Floats,
+    power: Floats,
+    error: float,
+    low: float,
+    high: float,
+) -> Course:
+    at_low, at_high = first + low * second, first + high * second
+    span = max(float(np.ptp(at_low)), float(np.ptp(at_high)))
+    if span > LARGEST_EXPONENT_RANGE:
         raise ParameterError(
-            f"the products of powers span a factor of exp({ends:.3g}) on the segment, beyond "
+            f"the products of powers span a factor of exp({span:.3g}) on the segment, beyond "
             "double precision; use smaller exponents"
         )
-    return Course(instance, line, MEAN, AFFINE, first, second, power, error, low, high)
-
-
-def origin_of_ray(line: Line) -> float | None:
-    """The t at which all exponents of a product vanish together, if there is one."""
-    moving = [(value, slope) for value, slope in line.alpha if slope != 0.0]
-    if not moving or any(value != 0.0 for value, slope in line.alpha if slope == 0.0):
-        return None
-    roots = {-Fraction(value) / Fraction(slope) for value, slope in moving}
-    if len(roots) > 1:
-        return None
-    root = roots.pop()
-    return float(root) if Fraction(float(root)) == root else None
+    middle = power[0] + power[1] * (low + 0.5 * (high - low))
+    ends = (at_low, at_high) if middle > 0 else (-at_low, -at_high)
+    return Course(instance, line, MEAN, AFFINE, first, second, power, error, low, high, ends, span)

@@ -28,14 +28,15 @@ from certune.box import Box
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import BoxBound, Family, Params
+from certune.families.linkage.assembly import assemble
 from certune.families.linkage.boxes import BoxProblem, Reuse
-from certune.families.linkage.course import Course, Line, make_course, origin_of_ray
+from certune.families.linkage.course import Course, Line, make_course
 from certune.families.linkage.heights import merge_heights
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.objective import Objective
 from certune.families.linkage.strata import product_strata
 from certune.families.linkage.structure import TunedLinkage, linkage_structure
-from certune.families.linkage.sweeping import Pruning, assemble, solve_at
+from certune.families.linkage.sweeping import Pruning, solve_at
 from certune.families.linkage.tree import ClusterTree, sorted_tree
 from certune.families.linkage.utility import Utility, utility_from
 from certune.families.metrics import checked_weights
@@ -362,9 +363,10 @@ class Linkage(Family):
         return make_course(instance, line, 0.0, 0.0)
 
     def _pruning(self, instance: ClusteringInstance) -> Pruning:
-        return Pruning(
-            self.objective.code, self.objective.reference_matrix(instance), int(instance.k)
-        )
+        name = self.objective.name
+        if name not in instance.references:
+            instance.references[name] = self.objective.reference_matrix(instance)
+        return Pruning(self.objective.code, instance.references[name], instance.k)
 
     def solve(self, instance: ClusteringInstance, params: Params) -> ClusterTree:
         """Cluster tree and clusters at one parameter.
@@ -424,15 +426,14 @@ class Linkage(Family):
         def value_at(t: float) -> Fraction:
             return self.run_exact(instance, segment.at(t))
 
-        distinct = np.count_nonzero(instance.duplicate_of == np.arange(instance.n_points))
-        if distinct <= 2 or instance.k == instance.n_points or not line.moves:
+        if instance.n_distinct <= 2 or instance.k == instance.n_points or not line.moves:
             value = value_at(segment.low)
             return PiecewiseFunction.constant(segment.low, segment.high, value, name=name)
         courses, special = _courses(instance, line, segment.low, segment.high)
         return assemble(
             courses,
             self._pruning(instance),
-            lambda labels: self.utility.score(instance.target, labels.copy()),
+            lambda partitions: self.utility.scores(instance.target, partitions),
             value_at,
             (self.utility.low, self.utility.high),
             special,
@@ -482,12 +483,11 @@ def _courses(
     """Courses on which the order of values has one sense, and points of their own."""
     if not line.product:
         return [make_course(instance, line, low, high)], []
-    ray = origin_of_ray(line)
+    ray = line.origin_of_ray
     if ray is not None:
         inside = [ray] if low <= ray <= high else []
         return [make_course(instance, line, low, high)], inside
-    total = sum((Fraction(value) for value, _ in line.alpha), Fraction(0))
-    slope = sum((Fraction(rate) for _, rate in line.alpha), Fraction(0))
+    total, slope = line.total
     if slope == 0 or not low <= -total / slope <= high:
         return [make_course(instance, line, low, high)], []
     flip = -total / slope

@@ -195,6 +195,21 @@ class ClusteringInstance:
         return read_only(np.argmax(self.distances[0] == 0, axis=1).astype(np.int64))
 
     @cached_property
+    def n_distinct(self) -> int:
+        """Number of points without their duplicates."""
+        return int(np.count_nonzero(self.duplicate_of == np.arange(self.n_points)))
+
+    @cached_property
+    def log_ranges(self) -> tuple[tuple[float, float], ...]:
+        """Smallest and largest of the `log_distances` of every metric."""
+        return tuple((float(matrix.min()), float(matrix.max())) for matrix in self.log_distances)
+
+    @cached_property
+    def references(self) -> dict[str, IntArray]:
+        """Reference matrices by the name of their objective, as far as they were asked for."""
+        return {}
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of distances, target codes and k; the same in every process."""
         digest = hashlib.sha256(b"certune clustering instance 1")
@@ -213,6 +228,11 @@ class ClusteringInstance:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # These are made again quickly, and have to stay writable.
+        left_out = ("log_distances", "pair_codes", "references")
+        return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():

@@ -1,14 +1,12 @@
-"""From kernels to pieces: run the sweep, answer its questions, assemble the exact function.
+"""Run the sweep and answer its questions.
 
 The sweep returns leaves (an interval and a partition each) that overlap where the order of two
-cluster pairs changes.  Where overlapping leaves agree on the utility nothing happens; elsewhere
-the change is polished to full precision and becomes the gap between two pieces.
+cluster pairs changes; `certune.families.linkage.assembly` makes a function of them.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,26 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.deadline import check_time
-from certune.dual import PiecewiseFunction
 from certune.errors import UndecidedError
-from certune.exact.dyadics import holds_simple, is_simple, simplest
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course
 from certune.kernels import sweep as kernel
 from certune.kernels.compare import HOPELESS
 from certune.kernels.panels import contract, panel_edges
-from certune.kernels.polish import envelope, leaf_bounds, polish_many
 from certune.kernels.series import AFFINE, MOVING, UNIT
 
 CONTRACTION_MARGIN = 1e-13
-NARROW_GAP = 1e-9
 # Zones of a change may fill this share of an interval; the second one if gaps stay wide.
 WIDE_ZONE, STRICT_ZONE = 0.25, 0.05
 _NO_VALUES = np.empty((0, 0))
 _MOST_UNKNOWN = 16  # after that many fruitless questions of a kind, intervals stay undecided
-
-Score = Callable[[NDArray[np.int64]], Fraction]
-Ratio = tuple[int, int]  # numerator and denominator, in lowest terms
 
 
 @dataclass(frozen=True)
@@ -184,10 +175,9 @@ def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
         exponent = course.first + t * course.second
         exponent -= 0.5 * (exponent.max() + exponent.min())
         size = float(np.abs(course.first).max() + np.abs(t * course.second).max())
-        total = sum(
-            (Fraction(a) + Fraction(t) * Fraction(b) for a, b in course.line.alpha), Fraction(0)
-        )
-        return np.exp(exponent), total >= 0, course.input_error + 8 * UNIT * (1 + size)
+        total, slope = course.line.total
+        ascending = total + Fraction(t) * slope >= 0
+        return np.exp(exponent), ascending, course.input_error + 8 * UNIT * (1 + size)
     alpha = float(course.power[0] + course.power[1] * t)
     if course.mode == MOVING:
         raise AssertionError("a point has fixed distances")
@@ -283,261 +273,3 @@ def _edges(
         for a, b in zip(stops, stops[1:], strict=False)
     ]
     return np.concatenate([part[:-1] for part in parts] + [[course.high]])
-
-
-@dataclass
-class _Pieces:
-    starts: list[float]
-    stops: list[float]
-    ranks: list[int]
-    gaps: list[tuple[int, int]]
-
-    def add(self, start: float, stop: float, rank: int) -> None:
-        """Append a piece."""
-        self.starts.append(start)
-        self.stops.append(stop)
-        self.ranks.append(rank)
-
-
-def assemble(
-    courses: Sequence[Course],
-    pruning: Pruning,
-    score: Score,
-    value_at: Callable[[float], Fraction],
-    value_range: tuple[Fraction, Fraction],
-    special: Sequence[float] = (),
-    name: str = "t",
-) -> PiecewiseFunction:
-    """The exact utility along the courses (neighbours overlap by at most one rounding).
-
-    ``value_at`` is the plain algorithm at one parameter; it decides at points that exact ties
-    can single out: the ends, ``special`` points, and simple fractions inside a gap.
-    """
-    found = sorted(special)
-    wide_zone = WIDE_ZONE
-    while True:
-        leaves = [sweep_course(course, pruning, found, wide_zone) for course in courses]
-        scores = [[score(labels).as_integer_ratio() for labels in p.partitions] for p in leaves]
-        ranking = _sorted_ratios(
-            {*(v.as_integer_ratio() for v in value_range), *(v for part in scores for v in part)}
-        )
-        rank_of = {value: i for i, value in enumerate(ranking)}
-        ranks = [[rank_of[value] for value in part] for part in scores]
-        pieces = _pieces(courses, leaves, ranks, len(ranking) - 1, set(found))
-        if wide_zone > STRICT_ZONE and _has_wide_gap(pieces):
-            wide_zone = STRICT_ZONE
-            continue
-        suspects = {t for t in _unsettled_points(pieces) if t not in found}
-        if not suspects:
-            break
-        found = sorted({*found, *suspects})
-    alone = {*found, *(t for part in leaves for t in part.tied_edges)}
-    _single_out(pieces, alone, value_at, rank_of, ranking, courses[0].low, courses[-1].high)
-    denominator = math.lcm(*(below for _, below in ranking))
-    numerators = [above * (denominator // below) for above, below in ranking]
-    return PiecewiseFunction(
-        np.array(pieces.starts),
-        np.array(pieces.stops),
-        [numerators[i] for i in pieces.ranks],
-        [numerators[i] for i, _ in pieces.gaps],
-        [numerators[j] for _, j in pieces.gaps],
-        denominator,
-        name=name,
-    )
-
-
-def _sorted_ratios(ratios: set[Ratio]) -> list[Ratio]:
-    """Fractions in lowest terms, in order; pairs of integers are faster than `Fraction`."""
-    denominator = math.lcm(*(below for _, below in ratios))
-    return sorted(ratios, key=lambda ratio: ratio[0] * (denominator // ratio[1]))
-
-
-def _pieces(
-    courses: Sequence[Course],
-    leaves: Sequence[Leaves],
-    ranks: Sequence[Sequence[int]],
-    highest: int,
-    special: set[float],
-) -> _Pieces:
-    """Pieces and gaps of the leaves, with the changes of utility polished."""
-    positions, bottom, top = envelope(*_leaf_table(leaves, ranks, highest))
-    changed = _splits_behind_gaps(leaves, positions, bottom, top)
-    for course, part, which in zip(courses, leaves, changed, strict=True):
-        if which.size:
-            polish_many(
-                course.kind,
-                course.mode,
-                course.first,
-                course.second,
-                course.power,
-                part.splits,
-                part.split_marks,
-                which,
-                course.input_error,
-            )
-    if any(which.size for which in changed):
-        positions, bottom, top = envelope(*_leaf_table(leaves, ranks, highest))
-    return _collect(positions, bottom, top, special)
-
-
-def _has_wide_gap(pieces: _Pieces) -> bool:
-    return any(
-        start - stop > NARROW_GAP * max(1.0, abs(stop))
-        for stop, start in zip(pieces.stops[:-1], pieces.starts[1:], strict=True)
-    )
-
-
-def _unsettled_points(pieces: _Pieces) -> set[float]:
-    """Simple fractions inside gaps: where comparisons tie, it is usually exactly there.
-
-    A sweep with an edge at such a point settles the order on both sides of it.
-    """
-    low, high = np.array(pieces.stops[:-1]), np.array(pieces.starts[1:])
-    likely = np.flatnonzero(holds_simple(low, high)).tolist()
-    points = (_nice_point(pieces.stops[i], pieces.starts[i + 1]) for i in likely)
-    return {t for t in points if t is not None}
-
-
-def _nice_point(low: float, high: float) -> float | None:
-    """The simplest number strictly inside a narrow gap, if it is simple enough to be special."""
-    if high - low > NARROW_GAP * max(1.0, abs(low)):
-        return None
-    t = simplest(low, high)
-    return t if low < t < high and is_simple(t) else None
-
-
-def _leaf_table(
-    leaves: Sequence[Leaves], ranks: Sequence[Sequence[int]], highest: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Intervals of all leaves, cut by the (polished) splits, and the ranks of their utilities."""
-    lows, highs, least, most = [], [], [], []
-    for part, own in zip(leaves, ranks, strict=True):
-        low, high = leaf_bounds(part.intervals, part.info, part.splits).T
-        which = part.info[:, 2]
-        by_partition = np.array([*own, -1], dtype=np.int64)
-        lows.append(low)
-        highs.append(high)
-        least.append(np.where(which < 0, 0, by_partition[which]))
-        most.append(np.where(which < 0, highest, by_partition[which]))
-    return (
-        np.concatenate(lows),
-        np.concatenate(highs),
-        np.concatenate(least),
-        np.concatenate(most),
-    )
-
-
-def _splits_behind_gaps(
-    leaves: Sequence[Leaves],
-    positions: NDArray[np.float64],
-    bottom: NDArray[np.int64],
-    top: NDArray[np.int64],
-) -> list[NDArray[np.int64]]:
-    """Indices of the splits whose zone meets an interval where the utility is not settled."""
-    unsettled = np.flatnonzero(bottom != top)
-    starts, stops = positions[unsettled], positions[unsettled + 1]
-    result = []
-    for part in leaves:
-        low, high = part.splits[:, 0], part.splits[:, 1]
-        first = np.searchsorted(stops, low, side="right")
-        meets = (first < len(starts)) & (high > np.append(starts, np.inf)[first])
-        result.append(np.flatnonzero(meets))
-    return result
-
-
-def _collect(
-    positions: NDArray[np.float64],
-    bottom: NDArray[np.int64],
-    top: NDArray[np.int64],
-    special: set[float],
-) -> _Pieces:
-    """Closed pieces where the rank is settled, open gaps with rank bounds between them.
-
-    The rank of a point that stands alone is -1 for now; `_single_out` finds its value.
-    """
-    pieces = _Pieces([], [], [], [])
-    gap: tuple[int, int] | None = None
-    places = positions.tolist()
-    for i, (low, high) in enumerate(zip(bottom.tolist(), top.tolist(), strict=True)):
-        if low == high:
-            rank = low
-            if pieces.ranks and gap is None and pieces.ranks[-1] == rank:
-                pieces.stops[-1] = places[i + 1]
-                continue
-            start = places[i]
-            if pieces.ranks and gap is None:
-                if start not in special:
-                    raise AssertionError(f"two trees at t = {start!r}")
-                pieces.stops[-1] = math.nextafter(start, -math.inf)
-                pieces.gaps.append((pieces.ranks[-1], pieces.ranks[-1]))
-                pieces.add(start, start, -1)
-                pieces.gaps.append((rank, rank))
-                start = math.nextafter(start, math.inf)
-            elif gap is not None:
-                if not pieces.ranks:
-                    pieces.add(places[0], places[0], -1)
-                pieces.gaps.append(gap)
-            pieces.add(start, places[i + 1], rank)
-            gap = None
-        else:
-            gap = (low, high) if gap is None else (min(gap[0], low), max(gap[1], high))
-    if gap is not None:
-        if not pieces.ranks:
-            pieces.add(places[0], places[0], -1)
-        pieces.gaps.append(gap)
-        pieces.add(places[-1], places[-1], -1)
-    return pieces
-
-
-def _single_out(
-    pieces: _Pieces,
-    special: set[float],
-    value_at: Callable[[float], Fraction],
-    rank_of: dict[Ratio, int],
-    ranking: list[Ratio],
-    low: float,
-    high: float,
-) -> None:
-    """Insert the points whose utility the plain algorithm must say."""
-    points = {t for t in special if low <= t <= high}
-    points.update(_unsettled_points(pieces))
-    for i, rank in enumerate(pieces.ranks):
-        if rank < 0:
-            points.add(pieces.starts[i])
-    for t in sorted(points):
-        value = value_at(t).as_integer_ratio()
-        if value not in rank_of:
-            # Keep ranks usable as indices: new values go to the end of the table.
-            rank_of[value] = len(ranking)
-            ranking.append(value)
-        _insert(pieces, t, rank_of[value])
-
-
-def _insert(pieces: _Pieces, t: float, rank: int) -> None:
-    """Make [t, t] a piece of its own, unless the function has that value around it."""
-    for i in range(len(pieces.starts)):
-        if pieces.starts[i] == t == pieces.stops[i]:
-            pieces.ranks[i] = rank
-            return
-        if pieces.starts[i] <= t <= pieces.stops[i]:
-            if pieces.ranks[i] == rank:
-                return
-            before, after = math.nextafter(t, -math.inf), math.nextafter(t, math.inf)
-            own = pieces.ranks[i]
-            replacement = [
-                (pieces.starts[i], before, own),
-                (t, t, rank),
-                (after, pieces.stops[i], own),
-            ]
-            kept = [entry for entry in replacement if entry[0] <= entry[1]]
-            pieces.starts[i : i + 1] = [entry[0] for entry in kept]
-            pieces.stops[i : i + 1] = [entry[1] for entry in kept]
-            pieces.ranks[i : i + 1] = [entry[2] for entry in kept]
-            pieces.gaps[i:i] = [(own, own)] * (len(kept) - 1)
-            return
-        if i + 1 < len(pieces.starts) and pieces.stops[i] < t < pieces.starts[i + 1]:
-            pieces.starts.insert(i + 1, t)
-            pieces.stops.insert(i + 1, t)
-            pieces.ranks.insert(i + 1, rank)
-            pieces.gaps.insert(i, pieces.gaps[i])
-            return

@@ -15,11 +15,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
+from certune.dual.integers import over_common_denominator
 from certune.errors import InputError, ParameterError
+from certune.kernels.matching import heaviest_matching, matched_points
 
 IntArray: TypeAlias = NDArray[np.int64]
+IntegerRatios: TypeAlias = tuple[list[int], int]  # numerators and their common denominator
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class Utility:
         codes 0, 1, ..., one for every point.
     low, high : Fraction, default 0 and 1
         Range of the values, also used to bound the utility where it is not known.
+    counts : callable, optional
+        ``counts(target, partitions)`` gives the values of all rows of an int64 array at once, as
+        integers and their common positive denominator. Without it ``function`` is called for each
+        of them.
 
     Examples
     --------
@@ -48,6 +54,7 @@ class Utility:
     function: Callable[[IntArray, IntArray], Any]
     low: Fraction = Fraction(0)
     high: Fraction = Fraction(1)
+    counts: Callable[[IntArray, IntArray], IntegerRatios] | None = None
 
     def score(self, target: IntArray | None, labels: IntArray) -> Fraction:
         """Exact utility of predicted labels.
@@ -70,24 +77,71 @@ class Utility:
             Without a target, for arrays of different lengths, and if the function returns anything
             but a finite number in the range.
         """
+        value = self.function(self._target(target, len(labels)), labels)
+        exact = value if isinstance(value, Fraction) else self._exact(value)
+        self._check_range(value, *exact.as_integer_ratio())
+        return exact
+
+    def scores(self, target: IntArray | None, partitions: IntArray) -> IntegerRatios:
+        """Exact utilities of many partitions of the same points.
+
+        Parameters
+        ----------
+        target : int64 array (n,)
+            Codes of the true clusters; None raises.
+        partitions : int64 array (r, n)
+            Codes of the predicted clusters, a partition in each row.
+
+        Returns
+        -------
+        numerators : list of int
+            The values of the rows times the denominator.
+        denominator : int
+            Positive, the same for all.
+
+        Raises
+        ------
+        InputError
+            As `score`.
+
+        Examples
+        --------
+        >>> rows = np.array([[0, 0, 1], [1, 0, 0]])
+        >>> UTILITIES["hamming"].scores(np.array([0, 0, 1]), rows)
+        ([3, 2], 3)
+        """
+        if self.counts is None:
+            values = [self.score(target, labels.copy()) for labels in partitions]
+            return over_common_denominator(values, "utilities")
+        numerators, denominator = self.counts(self._target(target, partitions.shape[1]), partitions)
+        for top in sorted({*numerators}):
+            self._check_range(f"{top}/{denominator}", top, denominator)
+        return numerators, denominator
+
+    def _target(self, target: IntArray | None, n_labels: int) -> IntArray:
         if target is None:
             raise InputError(
                 f"utility {self.name!r} compares clusters with a target, but the instance has "
                 "none: pass target= to ClusteringInstance"
             )
-        if len(target) != len(labels) or not len(target):
+        if len(target) != n_labels or not n_labels:
             raise InputError(
                 f"utility {self.name!r} needs one target and one label for every point, got "
-                f"{len(target)} targets and {len(labels)} labels"
+                f"{len(target)} targets and {n_labels} labels"
             )
-        value = self.function(target, labels)
-        exact = value if isinstance(value, Fraction) else self._exact(value)
-        if not (_at_most(self.low, exact) and _at_most(exact, self.high)):
+        return target
+
+    def _check_range(self, value: Any, top: int, bottom: int) -> None:
+        # Integer products are several times faster than comparisons of fractions.
+        low, high = self.low, self.high
+        if not (
+            low.numerator * bottom <= top * low.denominator
+            and top * high.denominator <= high.numerator * bottom
+        ):
             raise InputError(
-                f"utility {self.name!r} returned {value!r}, expected a value from {self.low} to "
-                f"{self.high}: state its range, Utility(name, function, low=..., high=...)"
+                f"utility {self.name!r} returned {value!r}, expected a value from {low} to "
+                f"{high}: state its range, Utility(name, function, low=..., high=...)"
             )
-        return exact
 
     def _exact(self, value: Any) -> Fraction:
         if isinstance(value, Rational):
@@ -102,11 +156,6 @@ class Utility:
                 "handle such partitions in the function"
             )
         return Fraction(number)
-
-
-def _at_most(a: Fraction, b: Fraction) -> bool:
-    """``a <= b``, several times faster than the operator, which has to ask for the types."""
-    return a.numerator * b.denominator <= b.numerator * a.denominator
 
 
 def contingency(target: IntArray, labels: IntArray) -> IntArray:
@@ -129,8 +178,13 @@ def hamming(target: IntArray, labels: IntArray) -> Fraction:
     Fraction(4, 5)
     """
     table = contingency(target, labels)
-    rows, columns = linear_sum_assignment(table, maximize=True)
-    return Fraction(int(table[rows, columns].sum()), len(target))
+    wide = table if table.shape[0] <= table.shape[1] else table.T
+    return Fraction(int(heaviest_matching(np.ascontiguousarray(wide))), len(target))
+
+
+def matched_counts(target: IntArray, partitions: IntArray) -> IntegerRatios:
+    """`hamming` of every row of ``partitions``: points that are right, and the number of points."""
+    return matched_points(target, partitions).tolist(), len(target)
 
 
 def adjusted_rand(target: IntArray, labels: IntArray) -> Fraction:
@@ -174,7 +228,7 @@ def normalized_mutual_info(target: IntArray, labels: IntArray) -> float:
 
 
 UTILITIES = {
-    "hamming": Utility("hamming", hamming),
+    "hamming": Utility("hamming", hamming, counts=matched_counts),
     "adjusted-rand": Utility("adjusted-rand", adjusted_rand, low=Fraction(-1, 2)),
     "normalized-mutual-info": Utility("normalized-mutual-info", normalized_mutual_info),
 }

@@ -1,0 +1,264 @@
+"""From leaves to pieces: score the partitions, polish the changes, assemble the exact function.
+
+Leaves of a sweep overlap where the order of two cluster pairs changes.  Where overlapping leaves
+agree on the utility nothing happens; elsewhere the change is polished to full precision and becomes
+the gap between two pieces.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certune.dual import PiecewiseFunction
+from certune.dual.integers import integer_array
+from certune.dual.pieces import Pieces
+from certune.exact.dyadics import holds_simple, is_simple, simplest
+from certune.families.linkage.course import Course
+from certune.families.linkage.sweeping import (
+    STRICT_ZONE,
+    WIDE_ZONE,
+    Leaves,
+    Pruning,
+    sweep_course,
+)
+from certune.families.linkage.utility import IntegerRatios
+from certune.kernels.covering import joined, ranked_leaves, unsettled_splits
+from certune.kernels.polish import envelope, polish_many
+
+NARROW_GAP = 1e-9
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass
+class _Pieces:
+    """Closed pieces, and bounds in the open gaps between them: ranks, in the end numerators."""
+
+    starts: list[float]
+    stops: list[float]
+    values: list[int]
+    gaps: list[tuple[int, int]]
+
+    def add(self, start: float, stop: float, value: int) -> None:
+        """Append a piece."""
+        self.starts.append(start)
+        self.stops.append(stop)
+        self.values.append(value)
+
+
+def assemble(
+    courses: Sequence[Course],
+    pruning: Pruning,
+    scores: Callable[[Integers], IntegerRatios],
+    value_at: Callable[[float], Fraction],
+    value_range: tuple[Fraction, Fraction],
+    special: Sequence[float] = (),
+    name: str = "t",
+) -> PiecewiseFunction:
+    """The exact utility along the courses (neighbours overlap by at most one rounding).
+
+    ``scores`` gives the utilities of partitions, the rows of an array.  ``value_at`` is the plain
+    algorithm at one parameter; it decides at points that exact ties can single out: the ends,
+    ``special`` points, and simple fractions inside a gap.
+    """
+    found = sorted(special)
+    wide_zone = WIDE_ZONE
+    while True:
+        leaves = [sweep_course(course, pruning, found, wide_zone) for course in courses]
+        partitions = [part.partitions for part in leaves]
+        scored = scores(partitions[0] if len(partitions) == 1 else np.concatenate(partitions))
+        ranking, denominator, ranks = _ranked(scored, value_range)
+        pieces = _pieces(courses, leaves, ranks, len(ranking) - 1, found)
+        if wide_zone > STRICT_ZONE and _has_wide_gap(pieces):
+            wide_zone = STRICT_ZONE
+            continue
+        suspects = _unsettled_points(pieces).difference(found)
+        if not suspects:
+            break
+        found = sorted({*found, *suspects})
+    low, high = courses[0].low, courses[-1].high
+    alone = {t for t, rank in zip(pieces.starts, pieces.values, strict=True) if rank < 0}
+    for points in (found, *(part.tied_edges for part in leaves)):
+        alone.update(t for t in points if low <= t <= high)
+    singles = {t: value_at(t) for t in sorted(alone)}
+    whole = math.lcm(denominator, *(value.denominator for value in singles.values()))
+    numerators = [top * (whole // denominator) for top in ranking]
+    pieces.values = [numerators[rank] for rank in pieces.values]
+    pieces.gaps = [(numerators[least], numerators[most]) for least, most in pieces.gaps]
+    for t, value in singles.items():
+        _insert(pieces, t, _numerator(value, whole))
+    return _function(pieces, whole, name)
+
+
+def _function(pieces: _Pieces, denominator: int, name: str) -> PiecewiseFunction:
+    return PiecewiseFunction._of(
+        Pieces(
+            np.array(pieces.starts) + 0.0,
+            np.array(pieces.stops) + 0.0,
+            integer_array(pieces.values),
+            integer_array([least for least, _ in pieces.gaps]),
+            integer_array([most for _, most in pieces.gaps]),
+            denominator,
+        ),
+        name,
+    )
+
+
+def _ranked(
+    scored: IntegerRatios, value_range: tuple[Fraction, Fraction]
+) -> tuple[list[int], int, Integers]:
+    """All values in order, as integers over a common denominator, and the ranks of the scores."""
+    numerators, denominator = scored
+    whole = math.lcm(denominator, *(end.denominator for end in value_range))
+    numerators = [top * (whole // denominator) for top in numerators]
+    ranking = sorted({*numerators, *(_numerator(end, whole) for end in value_range)})
+    rank_of = {top: rank for rank, top in enumerate(ranking)}
+    return ranking, whole, np.array([rank_of[top] for top in numerators], dtype=np.int64)
+
+
+def _numerator(value: Fraction, denominator: int) -> int:
+    return value.numerator * (denominator // value.denominator)
+
+
+def _pieces(
+    courses: Sequence[Course],
+    leaves: Sequence[Leaves],
+    ranks: Integers,
+    highest: int,
+    special: Sequence[float],
+) -> _Pieces:
+    """Pieces and gaps of the leaves, with the changes of utility polished."""
+    cover = _cover(leaves, ranks, highest)
+    polished = False
+    for course, part in zip(courses, leaves, strict=True):
+        which = unsettled_splits(part.splits, *cover)
+        if which.size:
+            polished = True
+            polish_many(
+                course.kind,
+                course.mode,
+                course.first,
+                course.second,
+                course.power,
+                part.splits,
+                part.split_marks,
+                which,
+                course.input_error,
+            )
+    if polished:
+        cover = _cover(leaves, ranks, highest)
+    starts, stops, least, most = joined(*cover)
+    return _collect(starts, stops, least, most, special)
+
+
+def _cover(
+    leaves: Sequence[Leaves], ranks: Integers, highest: int
+) -> tuple[Floats, Integers, Integers]:
+    """Smallest and largest rank between neighbouring positions; see `envelope`."""
+    tables = []
+    first = 0
+    for part in leaves:
+        last = first + len(part.partitions)
+        own = ranks[first:last]
+        tables.append(ranked_leaves(part.intervals, part.info, part.splits, own, highest))
+        first = last
+    table = tables[0] if len(tables) == 1 else map(np.concatenate, zip(*tables, strict=True))
+    positions, bottom, top = envelope(*table)
+    return positions, bottom, top
+
+
+def _has_wide_gap(pieces: _Pieces) -> bool:
+    return any(
+        start - stop > NARROW_GAP * max(1.0, abs(stop))
+        for stop, start in zip(pieces.stops[:-1], pieces.starts[1:], strict=True)
+    )
+
+
+def _unsettled_points(pieces: _Pieces) -> set[float]:
+    """Simple fractions inside gaps: where comparisons tie, it is usually exactly there.
+
+    A sweep with an edge at such a point settles the order on both sides of it.
+    """
+    low, high = np.array(pieces.stops[:-1]), np.array(pieces.starts[1:])
+    likely = np.flatnonzero(holds_simple(low, high)).tolist()
+    points = (_nice_point(pieces.stops[i], pieces.starts[i + 1]) for i in likely)
+    return {t for t in points if t is not None}
+
+
+def _nice_point(low: float, high: float) -> float | None:
+    """The simplest number strictly inside a narrow gap, if it is simple enough to be special."""
+    if high - low > NARROW_GAP * max(1.0, abs(low)):
+        return None
+    t = simplest(low, high)
+    return t if low < t < high and is_simple(t) else None
+
+
+def _collect(
+    starts: Floats, stops: Floats, least: Integers, most: Integers, special: Sequence[float]
+) -> _Pieces:
+    """Closed pieces where the rank is settled, open gaps with rank bounds between them.
+
+    The rank of a point that stands alone is -1; the plain algorithm finds its value.
+    """
+    pieces = _Pieces([], [], [], [])
+    gap: tuple[int, int] | None = None
+    rows = zip(starts.tolist(), stops.tolist(), least.tolist(), most.tolist(), strict=True)
+    for start, stop, low, high in rows:
+        if low < high:
+            gap = low, high
+            if not pieces.values:
+                pieces.add(start, start, -1)
+            continue
+        if gap is not None:
+            pieces.gaps.append(gap)
+        elif pieces.values:
+            if start not in special:
+                raise AssertionError(f"two trees at t = {start!r}")
+            before = pieces.values[-1]
+            pieces.stops[-1] = math.nextafter(start, -math.inf)
+            pieces.gaps += [(before, before), (low, low)]
+            pieces.add(start, start, -1)
+            start = math.nextafter(start, math.inf)
+        pieces.add(start, stop, low)
+        gap = None
+    if gap is not None:
+        pieces.gaps.append(gap)
+        pieces.add(stop, stop, -1)
+    return pieces
+
+
+def _insert(pieces: _Pieces, t: float, value: int) -> None:
+    """Make [t, t] a piece of its own, unless the function has that value around it."""
+    for i in range(len(pieces.starts)):
+        if pieces.starts[i] == t == pieces.stops[i]:
+            pieces.values[i] = value
+            return
+        if pieces.starts[i] <= t <= pieces.stops[i]:
+            if pieces.values[i] == value:
+                return
+            before, after = math.nextafter(t, -math.inf), math.nextafter(t, math.inf)
+            own = pieces.values[i]
+            replacement = [
+                (pieces.starts[i], before, own),
+                (t, t, value),
+                (after, pieces.stops[i], own),
+            ]
+            kept = [entry for entry in replacement if entry[0] <= entry[1]]
+            pieces.starts[i : i + 1] = [entry[0] for entry in kept]
+            pieces.stops[i : i + 1] = [entry[1] for entry in kept]
+            pieces.values[i : i + 1] = [entry[2] for entry in kept]
+            pieces.gaps[i:i] = [(own, own)] * (len(kept) - 1)
+            return
+        if i + 1 < len(pieces.starts) and pieces.stops[i] < t < pieces.starts[i + 1]:
+            pieces.starts.insert(i + 1, t)
+            pieces.stops.insert(i + 1, t)
+            pieces.values.insert(i + 1, value)
+            pieces.gaps.insert(i, pieces.gaps[i])
+            return

@@ -1,0 +1,58 @@
+"""Tables of leaves against plain statements of what they mean, on random input."""
+
+import numpy as np
+import pytest
+
+from certune.kernels.covering import joined, ranked_leaves, unsettled_splits
+
+
+def random_envelope(rng):
+    count = int(rng.integers(1, 12))
+    positions = np.unique(rng.integers(0, 40, size=count + 1).astype(float))
+    positions = np.append(positions, positions[-1] + 1.0)
+    bottom = rng.integers(0, 3, size=len(positions) - 1)
+    return positions, bottom, bottom + rng.integers(0, 2, size=bottom.size)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_unsettled_splits_are_those_whose_zone_overlaps_an_open_question(seed):
+    rng = np.random.default_rng(seed)
+    positions, bottom, top = random_envelope(rng)
+    low = rng.integers(-2, 44, size=20) * 0.5
+    splits = np.column_stack([low, low + rng.integers(0, 6, size=20) * 0.5, low, low])
+    expected = [
+        s
+        for s in range(20)
+        if any(
+            bottom[i] != top[i] and low[s] < positions[i + 1] and splits[s, 1] > positions[i]
+            for i in range(bottom.size)
+        )
+    ]
+    assert unsettled_splits(splits, positions, bottom, top).tolist() == expected
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_joined_intervals_say_the_same_and_no_two_neighbours_could_be_one(seed):
+    positions, bottom, top = random_envelope(np.random.default_rng(seed))
+    starts, stops, least, most = joined(positions, bottom, top)
+    assert starts[0] == positions[0] and stops[-1] == positions[-1]
+    np.testing.assert_array_equal(starts[1:], stops[:-1])
+    for i in range(bottom.size):
+        own = int(np.searchsorted(starts, positions[i], side="right")) - 1
+        inside = (positions[:-1] >= starts[own]) & (positions[1:] <= stops[own])
+        assert (least[own], most[own]) == (bottom[inside].min(), top[inside].max())
+        assert (least[own] == most[own]) == (bottom[i] == top[i])
+    settled = least == most
+    for i in range(len(starts) - 1):
+        assert settled[i] or settled[i + 1]
+        assert not (settled[i] and settled[i + 1] and least[i] == least[i + 1])
+
+
+def test_a_leaf_without_a_partition_can_have_any_rank():
+    intervals = np.array([[0.0, 2.0], [1.0, 3.0], [3.0, 4.0]])
+    info = np.array([[-1, 0, 1], [0, -1, 0], [-1, -1, -1]])
+    # The change between the first two leaves was polished to [1.25, 1.5].
+    splits = np.array([[1.25, 1.5, 1.0, -1.0]])
+    low, high, least, most = ranked_leaves(intervals, info, splits, np.array([5, 2]), 9)
+    assert low.tolist() == [0.0, 1.25, 3.0] and high.tolist() == [1.5, 3.0, 4.0]
+    assert least.tolist() == [2, 5, 0] and most.tolist() == [2, 5, 9]
