@@ -8,64 +8,71 @@ segment so that on every panel the models of `frames` are accurate.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
+from certune.kernels.borrowing import borrowing
 from certune.kernels.frames import WIDE_TOLERANCE, pair_range, range_error
 from certune.kernels.series import AFFINE, MINMAX, MOVING
+
+
+class Rows(NamedTuple):
+    """Distances from a slot to all others: merged slots have rows of their own.
+
+    A row hears of the merges of others (pairs of slots in ``events``) when it is looked at;
+    ``heard`` says how many it knows of.
+    """
+
+    low_end: Any
+    high_end: Any
+    member: Any
+    smallest: Any
+    largest: Any
+    place: Any
+    heard: Any
+    events: Any
 
 
 @njit(cache=True, nogil=True)
 def contract(kind, low_end, high_end, margin, left, right, labels):
     """Merge what is nearest at every parameter, starting from the clusters ``labels``.
 
-    ``low_end`` and ``high_end`` order the pairs at the two ends of the segment (smaller is
-    nearer at both; the same array twice if the order does not move).  Merges are appended to
-    ``left``/``right``; ``labels`` becomes the remaining clusters.  O(n^2) per pass.
+    The first clusters are groups of identical points.  ``low_end`` and ``high_end`` order the
+    pairs at the two ends of the segment (smaller is nearer at both; the same array twice if the
+    order does not move).  Merges are appended to ``left``/``right``; ``labels`` becomes the
+    remaining clusters.  O(n^2), and O(n) for each neighbour of a merge.
 
     Returns the number of merges made so far, those in ``labels`` on entry included.
     """
     n = labels.size
-    same = low_end is high_end
-    slots = 0
-    for p in range(n):
-        slots = max(slots, labels[p] + 1)
+    slots = labels.max() + 1
     n_made = n - slots
-    node = np.empty(slots, np.int64)
-    for p in range(n):
-        node[labels[p]] = p
+    member = np.empty(slots, np.int64)
+    for p in range(n - 1, -1, -1):
+        member[labels[p]] = p
     # `left`/`right` already hold the merges behind the labels: the last node above a point wins.
-    top = np.arange(2 * n - 1)
-    for i in range(n_made):
-        top[left[n + i]] = n + i
-        top[right[n + i]] = n + i
-    for x in range(slots):
-        while top[node[x]] != node[x]:
-            node[x] = top[node[x]]
+    node = member.copy()
     highest = np.arange(2 * n - 1)
-    for i in range(n_made):
-        highest[n + i] = max(highest[left[n + i]], highest[right[n + i]])
-    layers = 1 if same else 2
-    smallest = np.full((layers, slots, slots), np.inf)
-    largest = np.full((layers, slots, slots), -np.inf)
-    for a in range(n):
-        for b in range(a):
-            x = labels[a]
-            z = labels[b]
-            if x == z:
-                continue
-            for layer in range(layers):
-                value = low_end[a, b] if layer == 0 else high_end[a, b]
-                smallest[layer, x, z] = min(smallest[layer, x, z], smallest[layer, z, x], value)
-                largest[layer, x, z] = max(largest[layer, x, z], largest[layer, z, x], value)
-                smallest[layer, z, x] = smallest[layer, x, z]
-                largest[layer, z, x] = largest[layer, x, z]
+    for made in range(n, n + n_made):
+        highest[made] = max(highest[left[made]], highest[right[made]])
+        node[labels[highest[made]]] = made
+    layers = 1 if low_end is high_end else 2
+    smallest = np.empty((slots + 1, layers, slots))
+    largest = np.empty((slots + 1, layers, slots))
+    place = np.full(slots, -1, np.int64)
+    heard = np.zeros(slots, np.int64)
+    events = np.empty((slots, 2), np.int64)
+    rows = Rows(low_end, high_end, member, smallest, largest, place, heard, events)
+    n_events = 0
+    spare = 0
     active = np.arange(slots)
     n_active = slots
+    merged_into = np.arange(slots)
+    blocker = np.full(slots, -1, np.int64)
     certain = np.full(slots, -1, np.int64)
     stale = np.ones(slots, np.bool_)
-    blocker = np.full(slots, -1, np.int64)
-    merged_into = np.arange(slots)
     progress = True
     while progress and n_active > 2:
         progress = False
@@ -73,8 +80,9 @@ def contract(kind, low_end, high_end, margin, left, right, labels):
             x = active[i]
             if stale[x]:
                 stale[x] = False
+                row = _row_of(rows, x, spare, n_events)
                 certain[x] = _certain_neighbour(
-                    kind, smallest, largest, margin, x, active, n_active, blocker
+                    kind, smallest[row], largest[row], margin, x, blocker
                 )
         i = 0
         while i < n_active and n_active > 2:
@@ -95,6 +103,16 @@ def contract(kind, low_end, high_end, margin, left, right, labels):
             n_made += 1
             node[x] = made
             merged_into[y] = x
+            row = _row_of(rows, x, spare, n_events)
+            other = _row_of(rows, y, spare + 1, n_events)
+            _join(smallest[row], largest[row], smallest[other], largest[other], x, y)
+            if place[x] < 0:
+                place[x] = spare
+                spare += 1
+            events[n_events, 0] = x
+            events[n_events, 1] = y
+            n_events += 1
+            heard[x] = n_events
             j = 0
             while active[j] != y:
                 j += 1
@@ -102,17 +120,6 @@ def contract(kind, low_end, high_end, margin, left, right, labels):
             while j < n_active:
                 active[j] = active[j + 1]
                 j += 1
-            for layer in range(layers):
-                for j in range(n_active):
-                    z = active[j]
-                    if z == x:
-                        continue
-                    low = min(smallest[layer, x, z], smallest[layer, y, z])
-                    high = max(largest[layer, x, z], largest[layer, y, z])
-                    smallest[layer, x, z] = low
-                    smallest[layer, z, x] = low
-                    largest[layer, x, z] = high
-                    largest[layer, z, x] = high
             certain[x] = -1
             stale[x] = True
             for j in range(n_active):
@@ -132,32 +139,77 @@ def contract(kind, low_end, high_end, margin, left, right, labels):
     return n_made
 
 
-@njit(cache=True, nogil=True)
-def _certain_neighbour(kind, smallest, largest, margin, x, active, n_active, blocker):
+@borrowing
+def _row_of(rows, x, spare, n_events):
+    """Bring the distances from slot x to the others up to date; returns the row that has them.
+
+    A single point has no row of its own and takes the spare one.  Distances to itself and to what
+    is merged away are infinite.
+    """
+    row = rows.place[x]
+    if row < 0:
+        row = spare
+        rows.heard[x] = 0
+        p = rows.member[x]
+        for layer in range(rows.smallest.shape[1]):
+            for z in range(rows.member.size):
+                q = rows.member[z]
+                value = rows.low_end[p, q] if layer == 0 else rows.high_end[p, q]
+                rows.smallest[row, layer, z] = value
+                rows.largest[row, layer, z] = value
+            rows.smallest[row, layer, x] = np.inf
+            rows.largest[row, layer, x] = np.inf
+    for layer in range(rows.smallest.shape[1]):
+        low = rows.smallest[row, layer]
+        high = rows.largest[row, layer]
+        for i in range(rows.heard[x], n_events):
+            kept = rows.events[i, 0]
+            gone = rows.events[i, 1]
+            low[kept] = min(low[kept], low[gone])
+            high[kept] = max(high[kept], high[gone])
+            low[gone] = np.inf
+            high[gone] = np.inf
+    rows.heard[x] = n_events
+    return row
+
+
+@borrowing
+def _join(low, high, other_low, other_high, x, y):
+    """Make the rows of the slot x those of the union of x and y."""
+    for layer in range(low.shape[0]):
+        for z in range(low.shape[1]):
+            low[layer, z] = min(low[layer, z], other_low[layer, z])
+            high[layer, z] = max(high[layer, z], other_high[layer, z])
+        low[layer, x] = np.inf
+        low[layer, y] = np.inf
+
+
+@borrowing
+def _certain_neighbour(kind, low, high, margin, x, blocker):
     """Find the slot nearest to x at every parameter, or -1 (then ``blocker[x]`` says why)."""
-    best = -1
-    for i in range(n_active):
-        z = active[i]
-        if z != x and (best < 0 or largest[0, x, z] < largest[0, x, best]):
+    best = 0
+    nearest = high[0, 0]
+    for z in range(1, high.shape[1]):
+        if high[0, z] < nearest:
+            nearest = high[0, z]
             best = z
-    for layer in range(smallest.shape[0]):
-        bar = largest[layer, x, best] + margin
-        small_bar = smallest[layer, x, best] + margin
-        for i in range(n_active):
-            z = active[i]
-            if z == x or z == best:
-                continue
-            if smallest[layer, x, z] > bar:
-                continue
+    for layer in range(low.shape[0]):
+        bar = high[layer, best] + margin
+        small_bar = low[layer, best] + margin
+        within = 0
+        for z in range(low.shape[1]):
+            within += low[layer, z] <= bar
+        if within == 1:
+            continue
+        by_both = kind == MINMAX and low.shape[0] == 1
+        for z in range(low.shape[1]):
             if (
-                kind == MINMAX
-                and smallest.shape[0] == 1
-                and smallest[0, x, z] > small_bar
-                and largest[0, x, z] > bar
+                z != best
+                and low[layer, z] <= bar
+                and not (by_both and low[layer, z] > small_bar and high[layer, z] > bar)
             ):
-                continue
-            blocker[x] = z
-            return -1
+                blocker[x] = z
+                return -1
     return best
 
 

@@ -83,6 +83,13 @@ DIFFERENCE_QUOTIENT = MONOMIALS / _FACTORIALS[1 : TERMS + 1, None]
 _LOG2_HIGH = 6.93147180369123816490e-01  # its last 32 bits are zero
 _LOG2_LOW = 1.90821492927058770002e-10
 _MONOMIAL_SIZES = np.abs(MONOMIALS).max(axis=1)
+_LOG_FACTORIALS = np.array([math.lgamma(k + 1.0) for k in range(TERMS)])
+
+# Shares of a disc's radius that h can be, for Cauchy's estimate of the tail and of coefficients.
+_TAIL_SHARES = np.array([1.0 / (1.0 + 0.4 * step) for step in range(1, 40)])
+_LOG_TAILS = TERMS * np.log(_TAIL_SHARES) - np.log1p(-_TAIL_SHARES)
+_SHARES = np.array([1.0 / (1.0 + 0.5 * step) for step in range(1, 25)])
+_LOG_SHARES = np.array([math.log(share) for share in _SHARES])
 
 
 @njit(cache=True, nogil=True)
@@ -112,17 +119,24 @@ def model_error(half_width, rate, ratio, power, power_rate, log_size, n_points, 
     spread = _exponent_bound(half_width, rate, ratio, power, power_rate, log_size)
     if not spread < 8.0:
         return np.inf
-    tail = np.inf
-    for step in range(1, 40):
-        quotient = 1.0 / (1.0 + 0.4 * step)
-        bound = _exponent_bound(half_width / quotient, rate, ratio, power, power_rate, log_size)
-        if bound < 600.0:
-            tail = min(tail, math.exp(bound) * quotient**TERMS / (1.0 - quotient))
-    lost = tail
+    lost = _tail(half_width, rate, ratio, power, power_rate, log_size)
     size = 0.0
-    # Coefficients of exp(B) are at most those of the disc estimate at radius h, exp(spread).
+    fixed = ratio == 0.0 and power_rate == 0.0
+    log_spread = math.log(max(half_width * rate, 1e-300))
+    exponents = np.empty(_SHARES.size)
+    if not fixed:
+        for i in range(_SHARES.size):
+            radius = half_width / _SHARES[i]
+            exponents[i] = _exponent_bound(radius, rate, ratio, power, power_rate, log_size)
     for k in range(TERMS):
-        coefficient = _majorant(k, half_width, rate, ratio, power, power_rate, log_size, spread)
+        # The disc of radius h itself bounds every coefficient.
+        exponent = spread
+        if fixed:
+            exponent = k * log_spread - _LOG_FACTORIALS[k]
+        else:
+            for i in range(_SHARES.size):
+                exponent = min(exponent, exponents[i] + k * _LOG_SHARES[i])
+        coefficient = math.exp(exponent)
         lost += coefficient * MONOMIAL_ERRORS[k]
         size += coefficient * _MONOMIAL_SIZES[k]
     rounding = UNIT * (6.0 * TERMS + 16.0 * n_points + 64.0)
@@ -130,17 +144,26 @@ def model_error(half_width, rate, ratio, power, power_rate, log_size, n_points, 
 
 
 @njit(cache=True, nogil=True)
-def _majorant(k, half_width, rate, ratio, power, power_rate, log_size, spread):
-    """Bound of the k-th Taylor coefficient times h**k, relative to the centre value."""
-    if ratio == 0.0 and power_rate == 0.0:
-        return math.exp(k * math.log(max(half_width * rate, 1e-300)) - math.lgamma(k + 1.0))
-    best = math.exp(spread)
-    for step in range(1, 25):
-        quotient = 1.0 / (1.0 + 0.5 * step)
-        bound = _exponent_bound(half_width / quotient, rate, ratio, power, power_rate, log_size)
-        if bound < 600.0:
-            best = min(best, math.exp(bound + k * math.log(quotient)))
-    return best
+def _tail(half_width, rate, ratio, power, power_rate, log_size):
+    """Bound of the sum of the Taylor coefficients from TERMS on, times h**k.
+
+    Every disc gives one; logarithms are enough to find the best.
+    """
+    best = np.inf
+    tail = np.inf
+    chosen = -1
+    exponent = 0.0
+    for i in range(_TAIL_SHARES.size):
+        radius = half_width / _TAIL_SHARES[i]
+        bound = _exponent_bound(radius, rate, ratio, power, power_rate, log_size)
+        if bound < 600.0 and bound + _LOG_TAILS[i] < best:
+            best = bound + _LOG_TAILS[i]
+            exponent = bound
+            chosen = i
+    if chosen >= 0:
+        share = _TAIL_SHARES[chosen]
+        tail = math.exp(exponent) * share**TERMS / (1.0 - share)
+    return tail
 
 
 @njit(cache=True, nogil=True)
@@ -148,7 +171,7 @@ def _exponent_bound(radius, rate, ratio, power, power_rate, log_size):
     """Bound of |y| on the complex disc of that radius around the centre."""
     if ratio * radius >= 1.0:
         return np.inf
-    log_growth = -math.log1p(-ratio * radius)
+    log_growth = -math.log1p(-ratio * radius) if ratio > 0.0 else 0.0
     return rate * radius + power * log_growth + power_rate * radius * (log_size + log_growth)
 
 
