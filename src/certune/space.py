@@ -12,6 +12,7 @@ import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -261,6 +262,10 @@ class ParameterSpace:
 
     def default_segment(self) -> Segment:
         """Return the segment that covers the whole space, if it has one free coordinate."""
+        return self._default_segment
+
+    @cached_property
+    def _default_segment(self) -> Segment:
         if self.n_free != 1:
             free = tuple(item.name for item in self.parameters if item.n_free)
             raise ParameterError(

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from certune.exact.dyadics import holds_simple, is_simple, simplest
+from certune.exact.dyadics import is_simple, simplest
+from certune.kernels.dyadics import holds_simple
 
 
 def has_simple(low, high):

@@ -43,13 +43,13 @@ def as_integers(values: Iterable[Any], what: str) -> IntArray:
             f"{what} must be a sequence of integers, got {values!r}; "
             "use PiecewiseFunction.from_values for floats and fractions."
         ) from error
-    return integer_array(entries)
+    return compact(integer_array(entries))
 
 
 def integer_array(entries: list[int]) -> IntArray:
-    """Return an array of integers of any size."""
+    """Return an array of integers of any size, which `compact` may have to convert."""
     try:
-        return compact(np.array(entries, dtype=np.int64))
+        return np.array(entries, dtype=np.int64)
     except OverflowError:
         return _object_array(entries)
 

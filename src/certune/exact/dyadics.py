@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-_SIMPLE_BITS = 24
+from certune.kernels.dyadics import SIMPLE_BITS
 
 
 def simplest(low: float, high: float) -> float:
@@ -32,15 +29,4 @@ def significant_bits(t: float) -> int:
 
 def is_simple(t: float) -> bool:
     """Tell whether a float has so few binary digits that it is likely to be special."""
-    return significant_bits(t) <= _SIMPLE_BITS
-
-
-def holds_simple(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell which of the open intervals (low[i], high[i]) contain a simple float."""
-    negative = high <= 0.0
-    start, stop = np.where(negative, -high, low), np.where(negative, -low, high)
-    mantissa, exponent = np.frexp(start)
-    # The next larger number with so few digits; powers of two, where the exponent grows, are some.
-    above = np.ldexp(np.floor(np.ldexp(mantissa, _SIMPLE_BITS)) + 1.0, exponent - _SIMPLE_BITS)
-    inside: NDArray[np.bool_] = (start < 0.0) | (above < stop) | ((start == 0.0) & (stop > 0.0))
-    return inside
+    return significant_bits(t) <= SIMPLE_BITS

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from certune.dual import PiecewiseFunction
 from certune.dual.integers import integer_array
 from certune.dual.pieces import Pieces
-from certune.exact.dyadics import holds_simple, is_simple, simplest
+from certune.exact.dyadics import is_simple, simplest
 from certune.families.linkage.course import Course
 from certune.families.linkage.sweeping import (
     STRICT_ZONE,
@@ -29,6 +29,7 @@ from certune.families.linkage.sweeping import (
 )
 from certune.families.linkage.utility import IntegerRatios
 from certune.kernels.covering import joined, ranked_leaves, unsettled_splits
+from certune.kernels.dyadics import holds_simple
 from certune.kernels.polish import envelope, polish_many
 
 NARROW_GAP = 1e-9
