@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -238,7 +239,7 @@ def sweep_course(
             course.input_error,
             course.instance.pair_codes,
             course.ordered,
-            np.stack((edges[:-1], edges[1:]), axis=1),
+            _neighbours(edges),
             np.array([t in tied for t in edges.tolist()]),
             labels,
             _NO_VALUES,
@@ -270,6 +271,14 @@ def _edges(
             b,
             course.input_error,
         )
-        for a, b in zip(stops, stops[1:], strict=False)
+        for a, b in pairwise(stops)
     ]
-    return np.concatenate([part[:-1] for part in parts] + [[course.high]])
+    # The last edge of a part is the first one of the next.
+    return np.concatenate([part[:-1] for part in parts[:-1]] + parts[-1:])
+
+
+def _neighbours(edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    panels = np.empty((len(edges) - 1, 2))
+    panels[:, 0] = edges[:-1]
+    panels[:, 1] = edges[1:]
+    return panels
