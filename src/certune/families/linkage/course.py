@@ -193,7 +193,7 @@ def _product_course(instance: ClusteringInstance, line: Line, low: float, high: 
     first = np.zeros((n, n))
     second = np.zeros((n, n))
     size = np.zeros((n, n))
-    reach = max(abs(low), abs(high))
+    reach = max(abs(low), abs(high), 1.0)  # at least 1: the slopes themselves are used on rays
     for (value, slope), log in zip(line.alpha, logs, strict=True):
         first += value * log
         second += slope * log
