@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from certune.errors import UndecidedError
 from certune.exact.dyadics import holds_simple, is_simple, simplest
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course
+from certune.families.linkage.revision import Window, cut_zones, swept_again, window_around
 from certune.kernels import sweep as kernel
 from certune.kernels.compare import HOPELESS
 from certune.kernels.panels import contract, panel_edges
@@ -313,24 +315,31 @@ def assemble(
     ``value_at`` is the plain algorithm at one parameter; it decides at points that exact ties
     can single out: the ends, ``special`` points, and simple fractions inside a gap.
     """
-    found = sorted(special)
-    wide_zone = WIDE_ZONE
+    found, seen, strict = sorted(special), set(special), list[Window]()
+    leaves = [sweep_course(course, pruning, found) for course in courses]
     while True:
-        leaves = [sweep_course(course, pruning, found, wide_zone) for course in courses]
         scores = [[score(labels).as_integer_ratio() for labels in p.partitions] for p in leaves]
         ranking = _sorted_ratios(
             {*(v.as_integer_ratio() for v in value_range), *(v for part in scores for v in part)}
         )
         rank_of = {value: i for i, value in enumerate(ranking)}
         ranks = [[rank_of[value] for value in part] for part in scores]
-        pieces = _pieces(courses, leaves, ranks, len(ranking) - 1, set(found))
-        if wide_zone > STRICT_ZONE and _has_wide_gap(pieces):
-            wide_zone = STRICT_ZONE
+        pieces, changed = _pieces(courses, leaves, ranks, len(ranking) - 1, seen)
+        windows = _wide_windows(pieces, strict)
+        if windows:
+            strict += windows
+            sweep = partial(sweep_course, pruning=pruning, special=found, wide_zone=STRICT_ZONE)
+            courses, leaves = swept_again(courses, leaves, windows, sweep)
             continue
-        suspects = {t for t in _unsettled_points(pieces) if t not in found}
+        suspects = sorted(_unsettled_points(pieces) - seen)
         if not suspects:
             break
-        found = sorted({*found, *suspects})
+        seen.update(suspects)
+        parts = list(zip(courses, leaves, changed, strict=True))
+        tied = [t for t in suspects if not all(cut_zones(*part, t) for part in parts)]
+        found = sorted({*found, *tied})
+        sweep = partial(sweep_course, pruning=pruning, special=found)
+        courses, leaves = swept_again(courses, leaves, map(window_around, tied), sweep)
     alone = {*found, *(t for part in leaves for t in part.tied_edges)}
     _single_out(pieces, alone, value_at, rank_of, ranking, courses[0].low, courses[-1].high)
     denominator = math.lcm(*(below for _, below in ranking))
@@ -358,9 +367,9 @@ def _pieces(
     ranks: Sequence[Sequence[int]],
     highest: int,
     special: set[float],
-) -> _Pieces:
-    """Pieces and gaps of the leaves, with the changes of utility polished."""
-    positions, bottom, top = envelope(*_leaf_table(leaves, ranks, highest))
+) -> tuple[_Pieces, list[NDArray[np.int64]]]:
+    """Pieces and gaps of the leaves, and which splits changed the utility; these are polished."""
+    positions, bottom, top = envelope(*_leaf_table(courses, leaves, ranks, highest))
     changed = _splits_behind_gaps(leaves, positions, bottom, top)
     for course, part, which in zip(courses, leaves, changed, strict=True):
         if which.size:
@@ -376,15 +385,18 @@ def _pieces(
                 course.input_error,
             )
     if any(which.size for which in changed):
-        positions, bottom, top = envelope(*_leaf_table(leaves, ranks, highest))
-    return _collect(positions, bottom, top, special)
+        positions, bottom, top = envelope(*_leaf_table(courses, leaves, ranks, highest))
+    return _collect(positions, bottom, top, special), changed
 
 
-def _has_wide_gap(pieces: _Pieces) -> bool:
-    return any(
-        start - stop > NARROW_GAP * max(1.0, abs(stop))
+def _wide_windows(pieces: _Pieces, tried: Sequence[Window]) -> list[Window]:
+    """Neighbourhoods of the gaps that stayed wide, except those inside a window tried before."""
+    return [
+        (2.0 * stop - start, 2.0 * start - stop)
         for stop, start in zip(pieces.stops[:-1], pieces.starts[1:], strict=True)
-    )
+        if start - stop > NARROW_GAP * max(1.0, abs(stop))
+        and not any(low <= stop and start <= high for low, high in tried)
+    ]
 
 
 def _unsettled_points(pieces: _Pieces) -> set[float]:
@@ -407,16 +419,19 @@ def _nice_point(low: float, high: float) -> float | None:
 
 
 def _leaf_table(
-    leaves: Sequence[Leaves], ranks: Sequence[Sequence[int]], highest: int
+    courses: Sequence[Course],
+    leaves: Sequence[Leaves],
+    ranks: Sequence[Sequence[int]],
+    highest: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Intervals of all leaves, cut by the (polished) splits, and the ranks of their utilities."""
     lows, highs, least, most = [], [], [], []
-    for part, own in zip(leaves, ranks, strict=True):
+    for course, part, own in zip(courses, leaves, ranks, strict=True):
         low, high = leaf_bounds(part.intervals, part.info, part.splits).T
         which = part.info[:, 2]
         by_partition = np.array([*own, -1], dtype=np.int64)
-        lows.append(low)
-        highs.append(high)
+        lows.append(np.maximum(low, course.low))
+        highs.append(np.minimum(high, course.high))
         least.append(np.where(which < 0, 0, by_partition[which]))
         most.append(np.where(which < 0, highest, by_partition[which]))
     return (
@@ -479,8 +494,16 @@ def _collect(
                 pieces.gaps.append(gap)
             pieces.add(start, places[i + 1], rank)
             gap = None
+        elif gap is None:
+            gap = (low, high)
+        elif places[i] in special:
+            if not pieces.ranks:
+                pieces.add(places[0], places[0], -1)
+            pieces.gaps.append(gap)
+            pieces.add(places[i], places[i], -1)
+            gap = (low, high)
         else:
-            gap = (low, high) if gap is None else (min(gap[0], low), max(gap[1], high))
+            gap = (min(gap[0], low), max(gap[1], high))
     if gap is not None:
         if not pieces.ranks:
             pieces.add(places[0], places[0], -1)
