@@ -73,6 +73,19 @@ def test_zones_of_changes_beside_the_point_end_there(widths):
     assert sweeps.count(1) >= 3
 
 
+@pytest.mark.parametrize(("seed", "n"), [(3, 16), (4, 45), (16, 80), (19, 80)])
+def test_overlapping_zones_of_several_changes_are_told_apart(seed, n):
+    """Changes a few floats from each other are found to the float: all floats around 2 agree."""
+    instance = rounded_roots(seed, n)
+    family = ct.Linkage("min-max", alpha=(1.5, 2.5))
+    dual = family.dual(instance)
+    assert len(dual.undecided) == 0
+    places = [2.0]
+    for _ in range(16):
+        places = [math.nextafter(places[0], 0.0), *places, math.nextafter(places[-1], 3.0)]
+    assert values_agree(family, instance, dual, places) == len(places)
+
+
 def test_exact_ties_are_swept_again_in_a_window(widths):
     """Whole distances on a line: at alpha = 1 equal sums of distances tie exactly."""
     instance = ct.ClusteringInstance(

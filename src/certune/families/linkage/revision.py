@@ -2,8 +2,9 @@
 
 Distances that are rounded square roots of integers nearly tie at alpha = 2: many changes of order
 lie within a few roundings of a simple fraction.  Where none of them is exactly there, the exact
-layer says on which side each one is.  Where one is, or where the order stayed unknown, a window
-around the place is swept again and takes the place of what was known there.
+layer says on which side each one is, and tells overlapping zones of several changes apart.  Where
+one is, or where the order stayed unknown, a window around the place is swept again and takes the
+place of what was known there.
 """
 
 from __future__ import annotations
@@ -34,8 +35,7 @@ def cut_zones(course: Course, leaves: Leaves, which: NDArray[np.int64], t: float
     """
     if not course.low <= t <= course.high:
         return True
-    unknown = leaves.intervals[leaves.info[:, 2] < 0]
-    if np.any((unknown[:, 0] <= t) & (t <= unknown[:, 1])):
+    if _unknown_inside(leaves, (t, t)):
         return False
     splits = leaves.splits
     for s in which[(splits[which, 0] < t) & (t < splits[which, 1])].tolist():
@@ -50,6 +50,40 @@ def cut_zones(course: Course, leaves: Leaves, which: NDArray[np.int64], t: float
         else:
             return False
     return True
+
+
+def _unknown_inside(leaves: Leaves, window: Window) -> bool:
+    """Is there a leaf without a tree that meets the window?"""
+    unknown = leaves.intervals[leaves.info[:, 2] < 0]
+    return bool(np.any((unknown[:, 0] <= window[1]) & (window[0] <= unknown[:, 1])))
+
+
+def narrow_zones(course: Course, leaves: Leaves, which: NDArray[np.int64], window: Window) -> None:
+    """Narrow those zones among ``which`` that meet a window to neighbouring floats, in place.
+
+    Signs at points find the change; two proofs on intervals then say that it is the only one.
+    Nothing is done where a leaf without a tree leaves the utility open anyway.
+    """
+    if _unknown_inside(leaves, window):
+        return
+    splits = leaves.splits
+    for s in which[(splits[which, 0] < window[1]) & (window[0] < splits[which, 1])].tolist():
+        check_time()
+        low, high, order_left = splits[s, :3].tolist()
+        comparison = Comparison(course.instance, course.line, leaves.split_marks[s])
+        before, after = low, high
+        while before < (middle := 0.5 * (before + after)) < after:
+            order = comparison.at(middle)
+            if order == order_left:
+                before = middle
+            elif order == -order_left:
+                after = middle
+            else:
+                break
+        if before > low and comparison.on(low, before) == order_left:
+            splits[s, 0] = before
+        if after < high and comparison.on(after, high) == -order_left:
+            splits[s, 1] = after
 
 
 def window_around(t: float) -> Window:

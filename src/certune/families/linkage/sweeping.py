@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,13 @@ from certune.errors import UndecidedError
 from certune.exact.dyadics import holds_simple, is_simple, simplest
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course
-from certune.families.linkage.revision import Window, cut_zones, swept_again, window_around
+from certune.families.linkage.revision import (
+    Window,
+    cut_zones,
+    narrow_zones,
+    swept_again,
+    window_around,
+)
 from certune.kernels import sweep as kernel
 from certune.kernels.compare import HOPELESS
 from certune.kernels.panels import contract, panel_edges
@@ -315,7 +322,8 @@ def assemble(
     ``value_at`` is the plain algorithm at one parameter; it decides at points that exact ties
     can single out: the ends, ``special`` points, and simple fractions inside a gap.
     """
-    found, seen, strict = sorted(special), set(special), list[Window]()
+    found, seen = sorted(special), set(special)
+    strict, narrowed = list[Window](), set[Window]()
     leaves = [sweep_course(course, pruning, found) for course in courses]
     while True:
         scores = [[score(labels).as_integer_ratio() for labels in p.partitions] for p in leaves]
@@ -331,11 +339,17 @@ def assemble(
             sweep = partial(sweep_course, pruning=pruning, special=found, wide_zone=STRICT_ZONE)
             courses, leaves = swept_again(courses, leaves, windows, sweep)
             continue
+        parts = list(zip(courses, leaves, changed, strict=True))
         suspects = sorted(_unsettled_points(pieces) - seen)
         if not suspects:
-            break
+            windows = [gap for gap in _open_gaps(pieces) if gap not in narrowed]
+            if not windows:
+                break
+            for part, gap in product(parts, windows):
+                narrow_zones(*part, gap)
+            narrowed.update(windows)
+            continue
         seen.update(suspects)
-        parts = list(zip(courses, leaves, changed, strict=True))
         tied = [t for t in suspects if not all(cut_zones(*part, t) for part in parts)]
         found = sorted({*found, *tied})
         sweep = partial(sweep_course, pruning=pruning, special=found)
@@ -397,6 +411,18 @@ def _wide_windows(pieces: _Pieces, tried: Sequence[Window]) -> list[Window]:
         if start - stop > NARROW_GAP * max(1.0, abs(stop))
         and not any(low <= stop and start <= high for low, high in tried)
     ]
+
+
+def _open_gaps(pieces: _Pieces) -> list[Window]:
+    """Narrow gaps between known values in which the utility may leave the range of the two."""
+    found = []
+    for i, (least, most) in enumerate(pieces.gaps):
+        low, high = sorted(pieces.ranks[i : i + 2])
+        stop, start = pieces.stops[i], pieces.starts[i + 1]
+        narrow = start - stop <= NARROW_GAP * max(1.0, abs(stop))
+        if narrow and 0 <= low and (least < low or most > high):
+            found.append((stop, start))
+    return found
 
 
 def _unsettled_points(pieces: _Pieces) -> set[float]:
