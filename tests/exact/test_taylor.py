@@ -46,3 +46,15 @@ def test_a_large_tail_prevents_a_claim():
         return [arb(1)] + [arb(0)] * (n_terms - 1), arb(2)
 
     assert sign_on_interval(vague, 0.0, 1.0) is None
+
+
+def test_opposite_signs_at_the_ends_are_noticed_at_once():
+    calls = []
+    expand = polynomial(-1, 0, 1)
+
+    def counted(centre, half, n_terms):
+        calls.append(n_terms)
+        return expand(centre, half, n_terms)
+
+    assert sign_on_interval(counted, 0.999, 1.002) is None
+    assert len(calls) == 1

@@ -33,8 +33,10 @@ def test_unsettled_splits_are_those_whose_zone_overlaps_an_open_question(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_joined_intervals_say_the_same_and_no_two_neighbours_could_be_one(seed):
-    positions, bottom, top = random_envelope(np.random.default_rng(seed))
-    starts, stops, least, most = joined(positions, bottom, top)
+    rng = np.random.default_rng(seed)
+    positions, bottom, top = random_envelope(rng)
+    special = np.unique(rng.integers(0, 40, size=seed % 3 * 10).astype(float))
+    starts, stops, least, most = joined(positions, bottom, top, special)
     assert starts[0] == positions[0] and stops[-1] == positions[-1]
     np.testing.assert_array_equal(starts[1:], stops[:-1])
     for i in range(bottom.size):
@@ -42,17 +44,30 @@ def test_joined_intervals_say_the_same_and_no_two_neighbours_could_be_one(seed):
         inside = (positions[:-1] >= starts[own]) & (positions[1:] <= stops[own])
         assert (least[own], most[own]) == (bottom[inside].min(), top[inside].max())
         assert (least[own] == most[own]) == (bottom[i] == top[i])
+        if bottom[i] != top[i] and positions[i] in special:
+            assert starts[own] == positions[i]
     settled = least == most
     for i in range(len(starts) - 1):
-        assert settled[i] or settled[i + 1]
+        assert settled[i] or settled[i + 1] or stops[i] in special
         assert not (settled[i] and settled[i + 1] and least[i] == least[i + 1])
 
 
+INTERVALS = np.array([[0.0, 2.0], [1.0, 3.0], [3.0, 4.0]])
+INFO = np.array([[-1, 0, 1], [0, -1, 0], [-1, -1, -1]])
+# The change between the first two leaves was polished to [1.25, 1.5].
+SPLITS = np.array([[1.25, 1.5, 1.0, -1.0]])
+
+
 def test_a_leaf_without_a_partition_can_have_any_rank():
-    intervals = np.array([[0.0, 2.0], [1.0, 3.0], [3.0, 4.0]])
-    info = np.array([[-1, 0, 1], [0, -1, 0], [-1, -1, -1]])
-    # The change between the first two leaves was polished to [1.25, 1.5].
-    splits = np.array([[1.25, 1.5, 1.0, -1.0]])
-    low, high, least, most = ranked_leaves(intervals, info, splits, np.array([5, 2]), 9)
+    everywhere = np.array([[0.0, 4.0]])
+    low, high, least, most = ranked_leaves(INTERVALS, INFO, SPLITS, np.array([5, 2]), 9, everywhere)
     assert low.tolist() == [0.0, 1.25, 3.0] and high.tolist() == [1.5, 3.0, 4.0]
+    assert least.tolist() == [2, 5, 0] and most.tolist() == [2, 5, 9]
+
+
+def test_leaves_count_in_their_ranges_alone():
+    """[1.4, 3.5] belongs to other leaves: the second one is left with [1.25, 1.4]."""
+    ranges = np.array([[0.0, 1.4], [3.5, 4.0]])
+    low, high, least, most = ranked_leaves(INTERVALS, INFO, SPLITS, np.array([5, 2]), 9, ranges)
+    assert low.tolist() == [0.0, 1.25, 3.5] and high.tolist() == [1.4, 1.4, 4.0]
     assert least.tolist() == [2, 5, 0] and most.tolist() == [2, 5, 9]

@@ -10,7 +10,7 @@ Expansion = Callable[[arb, arb, int], tuple[list[arb], arb]]
 """(centre, half width, terms) -> Taylor coefficients times h**k, and a bound of the tail."""
 
 PRECISION = 256
-TERMS = 40
+TERMS = (6, 40)  # narrow intervals need few
 DEPTH = 14
 
 
@@ -38,18 +38,24 @@ def _sign(
 ) -> int | None:
     half = (high - low) / 2
     zeros = zeros_low or zeros_high
-    if zeros:
-        # Expand at the zero, divide it out, and look at the quotient on one side of it.
-        coefficients, tail = expand(low if zeros_low else high, 2 * half, TERMS)
-        if zeros_high:
-            coefficients = [-c if k % 2 else c for k, c in enumerate(coefficients)]
-        values = _one_sided(coefficients[zeros:])
-    else:
-        coefficients, tail = expand(low + half, half, TERMS)
-        values = _two_sided(coefficients)
-    sign = _common_sign(values, tail)
-    if sign is not None or depth == 0:
-        return sign
+    for n_terms in TERMS:
+        if zeros:
+            # Expand at the zero, divide it out, and look at the quotient on one side of it.
+            coefficients, tail = expand(low if zeros_low else high, 2 * half, n_terms)
+            if zeros_high:
+                coefficients = [-c if k % 2 else c for k, c in enumerate(coefficients)]
+            values = _one_sided(coefficients[zeros:])
+        else:
+            coefficients, tail = expand(low + half, half, n_terms)
+            values = _two_sided(coefficients)
+        sign = _common_sign(values, tail)
+        if sign is not None:
+            return sign
+        ends = [_common_sign([value], tail) for value in (values[0], values[-1])]
+        if None not in ends and ends[0] != ends[1]:
+            return None
+    if depth == 0:
+        return None
     cut = low + half
     if zeros:
         # The zero is isolated on a shorter stretch, the rest is ordinary.

@@ -14,26 +14,32 @@ from certune.kernels.polish import leaf_bounds
 
 
 @njit(cache=True, nogil=True)
-def ranked_leaves(intervals, info, splits, ranks, highest):
+def ranked_leaves(intervals, info, splits, ranks, highest, ranges):
     """Intervals of the leaves, cut by their splits, and the ranks that each of them can have.
 
     ``ranks`` belong to the partitions. A leaf without a partition can have any, up to ``highest``.
+    Leaves count in the disjoint ``ranges`` alone: what lies outside of them is left out.
     Returns (low, high, least, most), the arguments of `certune.kernels.polish.envelope`.
     """
     m = info.shape[0]
     bounds = leaf_bounds(intervals, info, splits)
-    low = np.empty(m)
-    high = np.empty(m)
-    least = np.zeros(m, np.int64)
-    most = np.full(m, highest)
-    for i in range(m):
-        low[i] = bounds[i, 0]
-        high[i] = bounds[i, 1]
-        which = info[i, 2]
-        if which >= 0:
-            least[i] = ranks[which]
-            most[i] = ranks[which]
-    return low, high, least, most
+    low = np.empty(m * ranges.shape[0])
+    high = np.empty(low.size)
+    least = np.zeros(low.size, np.int64)
+    most = np.full(low.size, highest)
+    count = 0
+    for r in range(ranges.shape[0]):
+        for i in range(m):
+            low[count] = max(bounds[i, 0], ranges[r, 0])
+            high[count] = min(bounds[i, 1], ranges[r, 1])
+            if not low[count] < high[count]:
+                continue
+            which = info[i, 2]
+            if which >= 0:
+                least[count] = ranks[which]
+                most[count] = ranks[which]
+            count += 1
+    return low[:count], high[:count], least[:count], most[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -56,9 +62,10 @@ def unsettled_splits(splits, positions, bottom, top):
 
 
 @njit(cache=True, nogil=True)
-def joined(positions, bottom, top):
+def joined(positions, bottom, top, special):
     """Join neighbouring intervals of the same settled rank, and neighbours that are not settled.
 
+    The latter stay apart at ``special`` positions (ascending), where the utility can be found out.
     Takes the result of `certune.kernels.polish.envelope` and returns, for each joined interval,
     its ends and its smallest and largest rank (equal where it is settled).
     """
@@ -71,7 +78,7 @@ def joined(positions, bottom, top):
         settled = bottom[i] == top[i]
         if last >= 0 and (
             (settled and least[last] == bottom[i] and most[last] == top[i])
-            or (not settled and least[last] != most[last])
+            or (not settled and least[last] != most[last] and not _contains(special, positions[i]))
         ):
             least[last] = min(least[last], bottom[i])
             most[last] = max(most[last], top[i])
@@ -82,3 +89,9 @@ def joined(positions, bottom, top):
             most[last] = top[i]
         stops[last] = positions[i + 1]
     return starts[: last + 1], stops[: last + 1], least[: last + 1], most[: last + 1]
+
+
+@njit(cache=True, nogil=True)
+def _contains(ascending, value):
+    i = np.searchsorted(ascending, value)
+    return i < ascending.size and ascending[i] == value

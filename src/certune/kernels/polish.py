@@ -1,9 +1,9 @@
-"""Breakpoints to full precision: one comparison of cluster pairs, summed directly near its root.
+"""Breakpoints to full precision: one comparison of cluster pairs near its change of order.
 
-A split of the sweep comes with a zone that holds the change of order.  Its ends are moved inwards
-as far as no root can lie, until the difference of the two linkage values is proved monotone (first
-derivative against a bound of the second); then its sign at two points encloses the one change.
-Signs are taken from compensated sums with a forward error bound of a few roundings.
+A split of the sweep comes with a zone that holds the change.  There the difference of the two
+linkage values has a polynomial model with a proved error.  Where the model is monotone, its sign
+at two points bounds the change from both sides; elsewhere the ends of the zone move inwards as
+far as the model proves that the order stays.
 """
 
 from __future__ import annotations
@@ -14,347 +14,84 @@ import numpy as np
 from numba import njit
 
 from certune.kernels.borrowing import lending
-from certune.kernels.series import AFFINE, MEAN, MINIMUM, MINMAX, MOVING, POWER, UNIT
+from certune.kernels.differences import difference_model, evaluated, pairs_of
+from certune.kernels.series import AFFINE, TERMS, UNIT
+
+_MOST_ROUNDS = 64
+_MOST_STEPS = 60
 
 
 @njit(cache=True, nogil=True)
-def _gather(matrix, marks, role):
-    """Entries of the pairs of x with y (role 2) or z (role 3)."""
-    n = marks.size
-    n_x = 0
-    n_other = 0
-    for p in range(n):
-        n_x += marks[p] == 1
-        n_other += marks[p] == role
-    values = np.empty(n_x * n_other)
-    i = 0
-    for a in range(n):
-        if marks[a] == 1:
-            row = matrix[a]
-            for b in range(n):
-                if marks[b] == role:
-                    values[i] = row[b]
-                    i += 1
-    return values
-
-
-@njit(cache=True, nogil=True)
-def _pairs(kind, mode, first, second, marks, role):
-    """Both parameters of the pairs that matter; fixed distances have the same extremes always."""
-    values = _gather(first, marks, role)
-    if kind != MEAN and mode == POWER:
-        return np.array([[values.min(), values.max()], [0.0, 0.0]])
-    return np.stack((values, _gather(second, marks, role)))
-
-
-@njit(cache=True, nogil=True)
-def _quotient(y):
-    """expm1(y) / y and its derivative, accurate near 0."""
-    if abs(y) < 0.5:
-        value = 0.0
-        slope = 0.0
-        term = 1.0
-        for k in range(24):
-            value += term / (k + 1)
-            slope += term * (k + 1) / ((k + 1.0) * (k + 2.0))
-            term *= y / (k + 1)
-        return value, slope
-    shifted = math.expm1(y)
-    return shifted / y, (math.exp(y) * (y - 1.0) + 1.0) / (y * y)
-
-
-@njit(cache=True, nogil=True)
-def _term(mode, box_cox, first, second, power, scale, t):
-    """Value of one pair at t, its derivative, and the size of its exponent (for error bounds)."""
-    if mode == AFFINE:
-        exponent = first + t * second - scale
-        value = math.exp(exponent)
-        return value, value * second, abs(first) + abs(t * second) + abs(scale)
-    alpha = power[0] + power[1] * t
-    if mode == MOVING:
-        distance = first + t * second
-        log_distance = math.log(distance) - scale
-        log_slope = second / distance
-    else:
-        log_distance = first - scale
-        log_slope = 0.0
-    if box_cox:
-        y = alpha * log_distance
-        value, slope = _quotient(y)
-        y_slope = power[1] * log_distance + alpha * log_slope
-        derivative = log_slope * value + log_distance * slope * y_slope
-        return log_distance * value, derivative, 1.0 + abs(y) + abs(scale)
-    y = alpha * log_distance
-    value = math.exp(y)
-    return (
-        value,
-        value * (power[1] * log_distance + alpha * log_slope),
-        abs(alpha) * (abs(log_distance) + abs(scale)),
-    )
-
-
-@njit(cache=True, nogil=True)
-def _linkage_value(kind, mode, box_cox, first, second, power, scale, t):
-    """Linkage value of two clusters at t: (value, derivative, exponent size, certain).
-
-    ``certain`` is False when the extreme pair is not clear, so that the derivative means nothing.
-    """
-    total = 0.0
-    lost = 0.0
-    slope = 0.0
+def _shifted(coefficients, origin, out):
+    """Coefficients of powers of u - origin; returns a bound of the error of their sum."""
     size = 0.0
-    low = np.inf
-    high = -np.inf
-    low_slope = 0.0
-    high_slope = 0.0
-    second_low = np.inf
-    second_high = -np.inf
-    for i in range(first.size):
-        value, derivative, exponent = _term(mode, box_cox, first[i], second[i], power, scale, t)
-        size = max(size, exponent)
-        slope += derivative
-        # Neumaier's compensated sum
-        new = total + value
-        lost += (total - new) + value if total >= value else (value - new) + total
-        total = new
-        if value < low:
-            second_low = low
-            low = value
-            low_slope = derivative
-        elif value < second_low and derivative != low_slope:
-            second_low = value
-        if value > high:
-            second_high = high
-            high = value
-            high_slope = derivative
-        elif value > second_high and derivative != high_slope:
-            second_high = value
-    if kind == MEAN:
-        return (total + lost) / first.size, slope / first.size, size, True
-    clear_low = mode != MOVING or second_low - low > 1e-9 * low
-    clear_high = mode != MOVING or high - second_high > 1e-9 * high
-    if kind == MINMAX:
-        return low + high, low_slope + high_slope, size, clear_low and clear_high
-    if kind == MINIMUM:
-        return low, low_slope, size, clear_low
-    return high, high_slope, size, clear_high
+    for k in range(TERMS):
+        out[k] = coefficients[k]
+        size += (k + 1) * abs(coefficients[k])
+    if origin == 0.0:
+        return 0.0
+    for i in range(TERMS - 1):
+        for k in range(TERMS - 2, i - 1, -1):
+            out[k] += origin * out[k + 1]
+    return 4.0 * TERMS * UNIT * size
 
 
 @njit(cache=True, nogil=True)
-def _difference(kind, mode, box_cox, sign, near, far, power, scale, t, input_error):
-    """How much nearer (x, y) is than (x, z) at t: value, derivative, error, sum, certain.
-
-    ``near`` and ``far`` hold the two parameters of the pairs of (x, y) and of (x, z).
-    """
-    value_y, slope_y, size_y, clear_y = _linkage_value(
-        kind, mode, box_cox, near[0], near[1], power, scale, t
-    )
-    value_z, slope_z, size_z, clear_z = _linkage_value(
-        kind, mode, box_cox, far[0], far[1], power, scale, t
-    )
-    total = abs(value_y) + abs(value_z)
-    alpha = abs(power[0]) + abs(power[1] * t)
-    relative = (16.0 + 6.0 * max(size_y, size_z)) * UNIT + input_error * (1.0 + alpha)
-    slope = sign * (slope_z - slope_y)
-    error = relative * total + 8.0 * UNIT * abs(slope) * (1.0 + abs(t))
-    return sign * (value_z - value_y), slope, error, total, clear_y and clear_z
+def _direction(coefficients, start, stop):
+    """Return 1 or -1 if the polynomial is proved monotone between two places in [-1, 1], else 0."""
+    around = np.empty(TERMS)
+    error = _shifted(coefficients, 0.5 * (start + stop), around)
+    reach = 0.5 * abs(stop - start) * (1.0 + 1e-9) + 8.0 * UNIT
+    bend = TERMS * error
+    power = 1.0
+    for k in range(2, TERMS):
+        power *= reach
+        bend += k * abs(around[k]) * power
+    if abs(around[1]) <= bend * (1.0 + 1e-12):
+        return 0
+    return 1 if around[1] > 0.0 else -1
 
 
 @njit(cache=True, nogil=True)
-def _curvature(mode, box_cox, near, far, power, scale, low, high):
-    """Bound of |second derivative| / value of any pair of the comparison on [low, high].
-
-    exp(y) has (y')^2 + y''.  With fixed distances y'' = 0, and in the Box-Cox form, used for
-    |y| < 1/2, the quotient is smaller still; for moving distances the factors are generous.
-    """
-    rate = 0.0
-    ratio = 0.0
-    alpha = max(abs(power[0] + power[1] * low), abs(power[0] + power[1] * high))
-    for pairs in (near, far):
-        for i in range(pairs.shape[1]):
-            first = pairs[0, i]
-            second = pairs[1, i]
-            if mode == AFFINE:
-                rate = max(rate, abs(second))
-                continue
-            if mode == MOVING:
-                least = min(first + low * second, first + high * second)
-                most = max(first + low * second, first + high * second)
-                if least <= 0.0:
-                    return np.inf
-                ratio = max(ratio, abs(second) / least)
-                size = max(abs(math.log(least) - scale), abs(math.log(most) - scale))
-            else:
-                size = abs(first - scale)
-            rate = max(rate, abs(power[1]) * size)
-    total = rate + (alpha + 2.0) * ratio
-    growth = math.exp(min(600.0, 2.0 * total * (high - low)))
-    factor = 1.0
-    if mode == MOVING:
-        factor = 16.0 if box_cox else 4.0
-    return factor * growth * (total * total + 4.0 * ratio * (rate + ratio))
+def _free_reach(coefficients, start, inwards, sign, error):
+    """How far from ``start``, in the direction ``inwards``, the model surely keeps its sign."""
+    around = np.empty(TERMS)
+    lost = _shifted(coefficients, start, around)
+    spare = sign * around[0] - error - lost
+    if spare <= 0.0:
+        return 0.0
+    steep = max(0.0, -sign * inwards * around[1]) + lost
+    bend = 1e-300
+    for k in range(2, TERMS):
+        bend += abs(around[k]) + lost
+    return 0.9 * min(1.0, 2.0 * spare / (steep + math.sqrt(steep * steep + 4.0 * bend * spare)))
 
 
 @njit(cache=True, nogil=True)
-def _frame_of_reference(mode, near, far, power, middle):
-    """Divide all values by a common factor near their own size; returns (scale, box_cox)."""
-    least = np.inf
-    most = -np.inf
-    flattest = np.inf
-    steepest = -np.inf
-    for pairs in (near, far):
-        for i in range(pairs.shape[1]):
-            value = pairs[0, i]
-            if mode == MOVING:
-                value = math.log(max(pairs[0, i] + middle * pairs[1, i], 1e-300))
-            elif mode == AFFINE:
-                value = pairs[0, i] + middle * pairs[1, i]
-                flattest = min(flattest, pairs[1, i])
-                steepest = max(steepest, pairs[1, i])
-            least = min(least, value)
-            most = max(most, value)
-    if mode == AFFINE:
-        tilt = 0.5 * (flattest + steepest)
-        shift = 0.5 * (least + most) - middle * tilt
-        for pairs in (near, far):
-            for i in range(pairs.shape[1]):
-                pairs[0, i] -= shift
-                pairs[1, i] -= tilt
-        return 0.0, False
-    alpha = power[0] + power[1] * middle
-    box_cox = abs(alpha) * (1.0 + most - least) < 0.5
-    return least - 1.0 if box_cox else 0.5 * (least + most), box_cox
-
-
-@njit(cache=True, nogil=True)
-def polish(kind, mode, first, second, power, marks, low, high, order_left, input_error):
-    """Shrink the zone [low, high] of one split; returns the new zone and whether it was proved.
-
-    ``order_left`` is the order (1: (x, y) nearer) proved at and left of ``low``; the opposite
-    order holds from ``high`` on.
-    """
-    near = _pairs(kind, mode, first, second, marks, 2)
-    far = _pairs(kind, mode, first, second, marks, 3)
-    middle = 0.5 * (low + high)
-    scale, box_cox = _frame_of_reference(mode, near, far, power, middle)
-    sign = 1
-    if not box_cox and power[0] + power[1] * middle < 0.0:
-        sign = -1
-    for _ in range(64):
-        middle = 0.5 * (low + high)
-        half = 0.5 * (high - low)
-        if half <= 4.0 * UNIT * (1.0 + abs(middle)):
-            return low, high, True
-        bend = _curvature(mode, box_cox, near, far, power, scale, low, high)
-        value, slope, error, total, clear = _difference(
-            kind, mode, box_cox, sign, near, far, power, scale, middle, input_error
-        )
-        blur = (total * math.sqrt(bend) + abs(slope)) * 1e-10
-        if not (clear and bend < np.inf):
-            return low, high, False
-        if abs(slope) - blur > bend * total * half:
-            if (slope > 0.0) == (order_left > 0):
-                # Monotone the wrong way: a zone cut at an end of its interval, without a change.
-                value, _, error, _, _ = _difference(
-                    kind, mode, box_cox, sign, near, far, power, scale, high, input_error
-                )
-                if -value * order_left > error:
-                    return low, low, True
-                value, _, error, _, _ = _difference(
-                    kind, mode, box_cox, sign, near, far, power, scale, low, input_error
-                )
-                if value * order_left > error:
-                    return high, high, True
-                return low, high, False
-            new_low, new_high = _enclose_root(
-                kind,
-                mode,
-                box_cox,
-                sign,
-                near,
-                far,
-                power,
-                scale,
-                low,
-                high,
-                order_left,
-                input_error,
-                value,
-                slope,
-            )
-            return new_low, new_high, True
-        # Move each end with a proved order inwards as far as no root can lie.
-        trimmed = False
-        for side in range(2):
-            end = low if side == 0 else high
-            wanted = order_left if side == 0 else -order_left
-            value, slope, error, total, clear = _difference(
-                kind, mode, box_cox, sign, near, far, power, scale, end, input_error
-            )
-            spare = value * wanted - error
-            if not clear or spare <= 0.0:
-                continue
-            steep = abs(slope) + blur
-            curve = max(2.0 * bend * total, 1e-300)
-            free = 0.9 * 2.0 * spare / (steep + math.sqrt(steep * steep + 4.0 * curve * spare))
-            if free >= high - low:
-                return (high, high, True) if side == 0 else (low, low, True)
-            trimmed = trimmed or free > 1e-3 * (high - low)
-            if side == 0:
-                low += free
-            else:
-                high -= free
-        if not trimmed:
-            return low, high, False
-    return low, high, False
-
-
-@lending
-def may_tie(kind, mode, first, second, power, marks, t, input_error):
-    """Could the two cluster pairs be exactly equally near at t? False is a proof that not."""
-    near = _pairs(kind, mode, first, second, marks, 2)
-    far = _pairs(kind, mode, first, second, marks, 3)
-    scale, box_cox = _frame_of_reference(mode, near, far, power, t)
-    value, _, error, _, _ = _difference(
-        kind, mode, box_cox, 1, near, far, power, scale, t, input_error
-    )
-    return abs(value) <= error
-
-
-@njit(cache=True, nogil=True)
-def _enclose_root(
-    kind,
-    mode,
-    box_cox,
-    sign,
-    near,
-    far,
-    power,
-    scale,
-    low,
-    high,
-    order_left,
-    input_error,
-    value,
-    slope,
-):
-    """The one root of a monotone difference: Newton, then certified signs on both sides."""
-    root = 0.5 * (low + high)
-    error = 0.0
-    for _ in range(4):
-        if slope == 0.0:
-            return low, high
-        new = min(max(root - value / slope, low), high)
-        moved = abs(new - root)
-        root = new
-        value, slope, error, _, _ = _difference(
-            kind, mode, box_cox, sign, near, far, power, scale, root, input_error
-        )
-        if moved <= 4.0 * UNIT * (1.0 + abs(root)):
+def _enclose_root(coefficients, a, b, s, error, low, high, order_left):
+    """Where a monotone model changes sign: Newton's method, then proved signs on both sides."""
+    least = min((a + b * low) * s, (a + b * high) * s)
+    most = max((a + b * low) * s, (a + b * high) * s)
+    falling = order_left if b > 0.0 else -order_left
+    u = (a + b * (0.5 * (low + high))) * s
+    value, slope = evaluated(coefficients, u)
+    for _ in range(_MOST_STEPS):
+        if value * falling > 0.0:
+            least = u
+        else:
+            most = u
+        new = u - value / slope if slope != 0.0 else np.inf
+        if not least <= new <= most:
+            new = 0.5 * (least + most)
+        moved = abs(new - u)
+        u = new
+        value, slope = evaluated(coefficients, u)
+        if moved <= 4.0 * UNIT:
             break
     if slope == 0.0:
         return low, high
-    reach = 1.25 * (error + abs(value)) / abs(slope) + 2.0 * UNIT * abs(root)
+    root = (u / s - a) / b
+    reach = 1.01 * (error + abs(value)) / abs(slope * s * b) + 2.0 * UNIT * abs(root)
     new_low = low
     new_high = high
     for side in range(2):
@@ -364,9 +101,7 @@ def _enclose_root(
             t = root - step if side == 0 else root + step
             if t <= low or t >= high:
                 break
-            value, _, error, _, _ = _difference(
-                kind, mode, box_cox, sign, near, far, power, scale, t, input_error
-            )
+            value, _ = evaluated(coefficients, (a + b * t) * s)
             if value * wanted > error:
                 if side == 0:
                     new_low = t
@@ -375,6 +110,96 @@ def _enclose_root(
                 break
             step *= 2.0
     return new_low, new_high
+
+
+@njit(cache=True, nogil=True)
+def _trimmed_end(kind, mode, near, far, power, low, high, order_left, input_error, side, model):
+    """Move one end of the zone inwards as far as the order there surely lasts."""
+    end = low if side == 0 else high
+    wanted = order_left if side == 0 else -order_left
+    half = high - low
+    for _ in range(8):
+        a, b, s, floor, error = difference_model(
+            kind, mode, near, far, power, end, half, input_error, model
+        )
+        if error < np.inf:
+            u = (a + b * end) * s
+            value, _ = evaluated(model, u)
+            inwards = 1.0 if (b > 0.0) == (side == 0) else -1.0
+            free = _free_reach(model, u, inwards, wanted, error) / abs(b * s)
+            if free > 0.0:
+                return min(end + free, high) if side == 0 else max(end - free, low)
+            if value * wanted <= floor:
+                return end
+        half *= 0.25
+    return end
+
+
+@njit(cache=True, nogil=True)
+def polish(kind, mode, first, second, power, marks, low, high, order_left, input_error):
+    """Shrink the zone [low, high] of one split; returns the new zone and whether it was proved.
+
+    ``order_left`` is the order (1: (x, y) nearer) left of the change, the opposite one holds right
+    of it.  A zone of width 0 says that there is no change: one order lasts.
+    """
+    near, far = pairs_of(kind, mode, first, second, marks)
+    model = np.empty(TERMS)
+    if mode == AFFINE and power[0] + power[1] * (0.5 * (low + high)) < 0.0:
+        order_left = -order_left
+    proved = False
+    for _ in range(_MOST_ROUNDS):
+        half = 0.5 * (high - low)
+        middle = low + half
+        if half <= 4.0 * UNIT * (1.0 + abs(middle)):
+            return low, high, True
+        a, b, s, floor, error = difference_model(
+            kind, mode, near, far, power, middle, half, input_error, model
+        )
+        direction = 0
+        if error < np.inf:
+            direction = _direction(model, (a + b * low) * s, (a + b * high) * s)
+            direction = direction if b > 0.0 else -direction
+        width = high - low
+        if direction != 0:
+            at_low, _ = evaluated(model, (a + b * low) * s)
+            at_high, _ = evaluated(model, (a + b * high) * s)
+            # One order on the whole zone: it was cut at an end of its interval.
+            if min(order_left * at_low, order_left * at_high) > error:
+                return high, high, True
+            if max(order_left * at_low, order_left * at_high) < -error:
+                return low, low, True
+            if (direction > 0) == (order_left > 0):
+                return low, high, proved
+            low, high = _enclose_root(model, a, b, s, error, low, high, order_left)
+            proved = True
+            if error < 2.0 * floor:
+                return low, high, True
+            if high - low <= 0.5 * width:
+                continue
+        for side in range(2):
+            end = _trimmed_end(
+                kind, mode, near, far, power, low, high, order_left, input_error, side, model
+            )
+            if side == 0:
+                low = end
+            else:
+                high = end
+            if low >= high:
+                return low, high, True
+        if high - low > (1.0 - 1e-3) * width:
+            return low, high, proved
+    return low, high, proved
+
+
+@lending
+def may_tie(kind, mode, first, second, power, marks, t, input_error):
+    """Could the two cluster pairs be exactly equally near at t? False is a proof that not."""
+    near, far = pairs_of(kind, mode, first, second, marks)
+    model = np.empty(TERMS)
+    half = UNIT * (1.0 + abs(t))
+    a, b, s, _, error = difference_model(kind, mode, near, far, power, t, half, input_error, model)
+    value, _ = evaluated(model, (a + b * t) * s)
+    return not abs(value) > error
 
 
 @njit(cache=True, nogil=True)

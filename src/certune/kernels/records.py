@@ -178,6 +178,40 @@ def add_model(typing_context, table, weight, factor, target, i):
 
 
 @intrinsic
+def add_moments(typing_context, weights, rates, i, sums):
+    """Add ``weights * rates**k`` of the eight pairs from ``i`` on to the record k of ``sums``.
+
+    What rounding drops from record 0 is added to the record after the last one.
+    """
+
+    def generate(context, builder, signature, arguments):
+        w, x, at_i, out = arguments
+        value = _load(context, builder, signature.args[0], w, at_i, _DOUBLES)
+        rate = _load(context, builder, signature.args[1], x, at_i, _DOUBLES)
+        kind = signature.args[3]
+
+        def add(row, term):
+            place = ir.IntType(64)(row * LANES)
+            before = _load(context, builder, kind, out, place, _DOUBLES)
+            after = builder.fadd(before, term)
+            _store(context, builder, after, kind, out, place)
+            return before, after
+
+        before, after = add(0, value)
+        part = builder.fsub(after, before)
+        lost = builder.fadd(
+            builder.fsub(before, builder.fsub(after, part)), builder.fsub(value, part)
+        )
+        add(TERMS, lost)
+        for row in range(1, TERMS):
+            value = builder.fmul(value, rate)
+            add(row, value)
+        return context.get_dummy_value()
+
+    return types.void(weights, rates, types.int64, sums), generate
+
+
+@intrinsic
 def place_record(typing_context, source, i, first, second, roles, target, j, mirror):
     """Copy a record to ``j`` and ``mirror`` with some lanes replaced.
 

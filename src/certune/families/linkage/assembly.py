@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +22,16 @@ from certune.dual.integers import integer_array
 from certune.dual.pieces import Pieces
 from certune.exact.dyadics import is_simple, simplest
 from certune.families.linkage.course import Course
-from certune.families.linkage.sweeping import (
-    STRICT_ZONE,
-    WIDE_ZONE,
-    Leaves,
-    Pruning,
-    sweep_course,
+from certune.families.linkage.revision import (
+    Part,
+    Window,
+    cut_zones,
+    narrow_zones,
+    swept,
+    swept_again,
+    window_around,
 )
+from certune.families.linkage.sweeping import STRICT_ZONE, Pruning
 from certune.families.linkage.utility import IntegerRatios
 from certune.kernels.covering import joined, ranked_leaves, unsettled_splits
 from certune.kernels.dyadics import holds_simple
@@ -69,24 +74,32 @@ def assemble(
     algorithm at one parameter; it decides at points that exact ties can single out: the ends,
     ``special`` points, and simple fractions inside a gap.
     """
-    found = sorted(special)
-    wide_zone = WIDE_ZONE
+    found, seen = sorted(special), set(special)
+    strict, narrowed = list[Window](), set[Window]()
+    parts = [part for course in courses for part in swept(course, pruning, found)]
     while True:
-        leaves = [sweep_course(course, pruning, found, wide_zone) for course in courses]
-        partitions = [part.partitions for part in leaves]
-        scored = scores(partitions[0] if len(partitions) == 1 else np.concatenate(partitions))
-        ranking, denominator, ranks = _ranked(scored, value_range)
-        pieces = _pieces(courses, leaves, ranks, len(ranking) - 1, found)
-        if wide_zone > STRICT_ZONE and _has_wide_gap(pieces):
-            wide_zone = STRICT_ZONE
-            continue
-        suspects = _unsettled_points(pieces).difference(found)
-        if not suspects:
+        ranking, denominator, ranks = _ranked(scores(_partitions(parts)), value_range)
+        pieces, changed = _pieces(parts, ranks, len(ranking) - 1, seen)
+        looks = list(zip(parts, changed, strict=True))
+        if windows := _wide_windows(pieces, strict):
+            strict += windows
+            sweep = partial(swept, pruning=pruning, special=found, wide_zone=STRICT_ZONE)
+            parts = swept_again(parts, windows, sweep)
+        elif suspects := sorted(_unsettled_points(pieces) - seen):
+            seen.update(suspects)
+            tied = [t for t in suspects if not all(cut_zones(*look, t) for look in looks)]
+            found = sorted({*found, *tied})
+            sweep = partial(swept, pruning=pruning, special=found)
+            parts = swept_again(parts, map(window_around, tied), sweep)
+        elif windows := [gap for gap in _open_gaps(pieces) if gap not in narrowed]:
+            narrowed.update(windows)
+            for look, gap in product(looks, windows):
+                narrow_zones(*look, gap)
+        else:
             break
-        found = sorted({*found, *suspects})
     low, high = courses[0].low, courses[-1].high
     alone = {t for t, rank in zip(pieces.starts, pieces.values, strict=True) if rank < 0}
-    for points in (found, *(part.tied_edges for part in leaves)):
+    for points in (found, _unsettled_points(pieces), *(part.leaves.tied_edges for part in parts)):
         alone.update(t for t in points if low <= t <= high)
     singles = {t: value_at(t) for t in sorted(alone)}
     whole = math.lcm(denominator, *(value.denominator for value in singles.values()))
@@ -128,58 +141,79 @@ def _numerator(value: Fraction, denominator: int) -> int:
     return value.numerator * (denominator // value.denominator)
 
 
+def _partitions(parts: Sequence[Part]) -> Integers:
+    found = [part.leaves.partitions for part in parts]
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
 def _pieces(
-    courses: Sequence[Course],
-    leaves: Sequence[Leaves],
-    ranks: Integers,
-    highest: int,
-    special: Sequence[float],
-) -> _Pieces:
-    """Pieces and gaps of the leaves, with the changes of utility polished."""
-    cover = _cover(leaves, ranks, highest)
-    polished = False
-    for course, part in zip(courses, leaves, strict=True):
-        which = unsettled_splits(part.splits, *cover)
+    parts: Sequence[Part], ranks: Integers, highest: int, special: set[float]
+) -> tuple[_Pieces, list[Integers]]:
+    """Pieces and gaps of the leaves, and which splits changed the utility; these are polished."""
+    cover = _cover(parts, ranks, highest)
+    changed = [unsettled_splits(part.leaves.splits, *cover) for part in parts]
+    for part, which in zip(parts, changed, strict=True):
         if which.size:
-            polished = True
+            course, leaves = part.course, part.leaves
             polish_many(
                 course.kind,
                 course.mode,
                 course.first,
                 course.second,
                 course.power,
-                part.splits,
-                part.split_marks,
+                leaves.splits,
+                leaves.split_marks,
                 which,
                 course.input_error,
             )
-    if polished:
-        cover = _cover(leaves, ranks, highest)
-    starts, stops, least, most = joined(*cover)
-    return _collect(starts, stops, least, most, special)
+    if any(which.size for which in changed):
+        cover = _cover(parts, ranks, highest)
+    starts, stops, least, most = joined(*cover, np.array(sorted(special)))
+    return _collect(starts, stops, least, most, special), changed
 
 
 def _cover(
-    leaves: Sequence[Leaves], ranks: Integers, highest: int
+    parts: Sequence[Part], ranks: Integers, highest: int
 ) -> tuple[Floats, Integers, Integers]:
     """Smallest and largest rank between neighbouring positions; see `envelope`."""
     tables = []
     first = 0
-    for part in leaves:
-        last = first + len(part.partitions)
+    for part in parts:
+        leaves, ranges = part.leaves, np.array(part.ranges)
+        last = first + len(leaves.partitions)
         own = ranks[first:last]
-        tables.append(ranked_leaves(part.intervals, part.info, part.splits, own, highest))
+        tables.append(
+            ranked_leaves(leaves.intervals, leaves.info, leaves.splits, own, highest, ranges)
+        )
         first = last
     table = tables[0] if len(tables) == 1 else map(np.concatenate, zip(*tables, strict=True))
     positions, bottom, top = envelope(*table)
     return positions, bottom, top
 
 
-def _has_wide_gap(pieces: _Pieces) -> bool:
-    return any(
-        start - stop > NARROW_GAP * max(1.0, abs(stop))
+def _wide_windows(pieces: _Pieces, tried: Sequence[Window]) -> list[Window]:
+    """Neighbourhoods of the gaps that stayed wide, except those inside a window tried before."""
+    return [
+        (2.0 * stop - start, 2.0 * start - stop)
         for stop, start in zip(pieces.stops[:-1], pieces.starts[1:], strict=True)
-    )
+        if not _narrow(stop, start)
+        and not any(low <= stop and start <= high for low, high in tried)
+    ]
+
+
+def _open_gaps(pieces: _Pieces) -> list[Window]:
+    """Narrow gaps between known values in which the utility may leave the range of the two."""
+    found = []
+    for i, (least, most) in enumerate(pieces.gaps):
+        low, high = sorted(pieces.values[i : i + 2])
+        stop, start = pieces.stops[i], pieces.starts[i + 1]
+        if 0 <= low and (least < low or most > high) and _narrow(stop, start):
+            found.append((stop, start))
+    return found
+
+
+def _narrow(low: float, high: float) -> bool:
+    return high - low <= NARROW_GAP * max(1.0, abs(low))
 
 
 def _unsettled_points(pieces: _Pieces) -> set[float]:
@@ -195,14 +229,14 @@ def _unsettled_points(pieces: _Pieces) -> set[float]:
 
 def _nice_point(low: float, high: float) -> float | None:
     """The simplest number strictly inside a narrow gap, if it is simple enough to be special."""
-    if high - low > NARROW_GAP * max(1.0, abs(low)):
+    if not _narrow(low, high):
         return None
     t = simplest(low, high)
     return t if low < t < high and is_simple(t) else None
 
 
 def _collect(
-    starts: Floats, stops: Floats, least: Integers, most: Integers, special: Sequence[float]
+    starts: Floats, stops: Floats, least: Integers, most: Integers, special: set[float]
 ) -> _Pieces:
     """Closed pieces where the rank is settled, open gaps with rank bounds between them.
 
@@ -213,9 +247,11 @@ def _collect(
     rows = zip(starts.tolist(), stops.tolist(), least.tolist(), most.tolist(), strict=True)
     for start, stop, low, high in rows:
         if low < high:
-            gap = low, high
-            if not pieces.values:
+            if gap is not None:
+                pieces.gaps.append(gap)
+            if gap is not None or not pieces.values:
                 pieces.add(start, start, -1)
+            gap = low, high
             continue
         if gap is not None:
             pieces.gaps.append(gap)

@@ -24,6 +24,7 @@ from certune.families.linkage.instance import ClusteringInstance
 
 NEARER, TIE, FARTHER, UNKNOWN = 1, 0, -1, 2
 
+Floats = NDArray[np.float64]
 Vector = tuple[float, ...]
 
 
@@ -36,15 +37,14 @@ class Comparison:
     marks: NDArray[np.uint8]
 
     @cached_property
-    def _pairs(self) -> tuple[Counter[Vector], Counter[Vector], int, int]:
-        """Distance vectors with multiplicities of (x, y) and (x, z), and the sizes of y and z."""
-        members = [np.flatnonzero(self.marks == mark) for mark in (1, 2, 3)]
-        vectors = []
-        for other in members[1:]:
-            block = self.instance.distances[:, members[0][:, None], other[None, :]]
-            rows = block.reshape(self.instance.n_metrics, -1).T
-            vectors.append(Counter(tuple(row) for row in rows.tolist()))
-        return vectors[0], vectors[1], len(members[1]), len(members[2])
+    def _blocks(self) -> tuple[Floats, Floats]:
+        """Distance vectors of the pairs of (x, y) and of (x, z), one column for each pair."""
+        rows = np.flatnonzero(self.marks == 1)[:, None]
+        near, far = (
+            self.instance.distances[:, rows, np.flatnonzero(self.marks == mark)[None, :]]
+            for mark in (2, 3)
+        )
+        return near.reshape(len(near), -1), far.reshape(len(far), -1)
 
     @property
     def _extreme(self) -> bool:
@@ -53,12 +53,16 @@ class Comparison:
     def _exponents(self, t: Fraction) -> tuple[Fraction, ...]:
         return tuple(Fraction(value) + t * Fraction(slope) for value, slope in self.line.alpha)
 
+    @cached_property
+    def _weights(self) -> list[tuple[Fraction, Fraction]]:
+        return [(Fraction(value), Fraction(rate)) for value, rate in self.line.weights]
+
     def _distance(self, vector: Vector) -> tuple[Fraction, Fraction]:
         """The combined distance of a pair as an affine function of t."""
         start = slope = Fraction(0)
-        for delta, (value, rate) in zip(vector, self.line.weights, strict=True):
-            start += Fraction(value) * Fraction(delta)
-            slope += Fraction(rate) * Fraction(delta)
+        for delta, (value, rate) in zip(map(Fraction, vector), self._weights, strict=True):
+            start += value * delta
+            slope += rate * delta
         return start, slope
 
     def _terms(self, positions: Iterable[Fraction]) -> dict[Vector, int] | None:
@@ -67,48 +71,52 @@ class Comparison:
         For extremes only the smallest and largest pair count; ``None`` if they are not the same
         at all ``positions``.
         """
-        near, far, size_near, size_far = self._pairs
         terms: Counter[Vector] = Counter()
         if self._extreme:
-            for sign, vectors in ((1, near), (-1, far)):
-                chosen = self._extreme_pairs(vectors, list(positions))
+            for sign, block in zip((1, -1), self._blocks, strict=True):
+                chosen = self._extreme_pairs(block, list(positions))
                 if chosen is None:
                     return None
                 for vector in chosen:
                     terms[vector] += sign
         else:
-            for vector, count in near.items():
-                terms[vector] += count * size_far
-            for vector, count in far.items():
-                terms[vector] -= count * size_near
+            near, far = self._blocks
+            for weight, block in ((far.shape[1], near), (-near.shape[1], far)):
+                for vector, count in _multiplicities(block).items():
+                    terms[vector] += count * weight
         return {vector: count for vector, count in terms.items() if count}
 
-    def _extreme_pairs(
-        self, vectors: Counter[Vector], positions: list[Fraction]
-    ) -> list[Vector] | None:
-        distances = {vector: self._distance(vector) for vector in vectors}
+    def _extreme_pairs(self, block: Floats, positions: list[Fraction]) -> list[Vector] | None:
+        """A pair of least and one of largest distance at all positions, as far as they count."""
         wanted = [min, max]
         if self.line.infinite:
             wanted = [max] if self.line.alpha[0][0] > 0 else [min]
         chosen = []
         for pick in wanted:
-            best: Vector | None = None
+            candidates: set[Vector] | None = None
             for t in positions:
-                value = pick(start + t * slope for start, slope in distances.values())
-                attaining = {
-                    v for v, (start, slope) in distances.items() if start + t * slope == value
+                distances = {
+                    vector: sum_at(self._distance(vector), t)
+                    for vector in _multiplicities(self._contenders(block, pick is min, t))
                 }
-                if best is None:
-                    candidates = attaining
-                    best = min(attaining)
-                else:
-                    candidates &= attaining
-                    if not candidates:
-                        return None
-                    best = min(candidates)
-            assert best is not None
-            chosen.append(best)
+                value = pick(distances.values())
+                attaining = {vector for vector, distance in distances.items() if distance == value}
+                candidates = attaining if candidates is None else candidates & attaining
+            if not candidates:
+                return None
+            chosen.append(min(candidates))
         return chosen
+
+    def _contenders(self, block: Floats, least: bool, position: Fraction) -> Floats:
+        """The pairs that can be extreme at a position: rounding errors are far below the margin."""
+        t = float(position)
+        weights = np.array([value + t * slope for value, slope in self.line.weights])
+        sizes = np.array([abs(value) + abs(t * slope) for value, slope in self.line.weights])
+        distances = weights @ block
+        margin = 1e-9 * float((sizes @ block).max())
+        if least:
+            return block[:, distances <= distances.min() + margin]
+        return block[:, distances >= distances.max() - margin]
 
     def at(self, t: float) -> int:
         """Order at one parameter."""
@@ -343,6 +351,14 @@ class Comparison:
                 return logarithm, _tail(arb(1), (arb(0), arb(1), arb(0)), abs(ratio), n_terms)
         series = _exponential(exponent, n_terms)
         return series, _tail(series[0], growth, abs(ratio), n_terms)
+
+
+def _multiplicities(block: Floats) -> dict[Vector, int]:
+    """How often every distance vector occurs among the columns."""
+    if len(block) == 1:
+        values, counts = np.unique(block[0], return_counts=True)
+        return dict(zip(((value,) for value in values.tolist()), counts.tolist(), strict=True))
+    return Counter(tuple(column) for column in block.T.tolist())
 
 
 def sum_at(function: tuple[Fraction, Fraction], t: Fraction) -> Fraction:

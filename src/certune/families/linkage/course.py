@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -141,6 +141,18 @@ def make_course(instance: ClusteringInstance, line: Line, low: float, high: floa
     return Course(instance, line, kind, POWER, logs, logs, power, error, low, high, ends, span)
 
 
+def restricted(course: Course, low: float, high: float) -> Course:
+    """The same pair functions on a part [low, high] of the segment."""
+    if course.mode == POWER:
+        return replace(course, low=low, high=high)
+    at_low, at_high = course.first + low * course.second, course.first + high * course.second
+    if course.mode == MOVING:
+        ends = _log(at_low), _log(at_high)
+    else:
+        ends = _ascending(at_low, at_high, course.power, low, high)
+    return replace(course, low=low, high=high, ends=ends, span=_spread(ends))
+
+
 def _moving_course(
     instance: ClusteringInstance, line: Line, kind: int, power: Floats, low: float, high: float
 ) -> Course:
@@ -157,8 +169,12 @@ def _moving_course(
     error = (instance.n_metrics + 4) * UNIT * worst
     ends = _log(at_low), _log(at_high)
     _check_exponents(power, 2 * float(np.abs(np.minimum(*ends)).max()), low, high)
-    span = float(max(np.ptp(ends[0]), np.ptp(ends[1])))
+    span = _spread(ends)
     return Course(instance, line, kind, MOVING, first, second, power, error, low, high, ends, span)
+
+
+def _spread(ends: tuple[Floats, Floats]) -> float:
+    return float(max(np.ptp(ends[0]), np.ptp(ends[1])))
 
 
 def _combine(coefficients: Iterable[float], matrices: Floats) -> Floats:
@@ -198,7 +214,7 @@ def _check_exponents(power: Floats, spread: float, low: float, high: float) -> N
 
 def _product_course(instance: ClusteringInstance, line: Line, low: float, high: float) -> Course:
     logs = instance.log_distances
-    reach = max(abs(low), abs(high))
+    reach = max(abs(low), abs(high), 1.0)  # at least 1: the slopes themselves are used on rays
     sizes = _combine([abs(value) + reach * abs(slope) for value, slope in line.alpha], np.abs(logs))
     error = (2 * len(logs) + 8) * UNIT * (1.0 + float(sizes.max()))
     second = _combine([slope for _, slope in line.alpha], logs)
@@ -230,13 +246,19 @@ def _affine_course(
     low: float,
     high: float,
 ) -> Course:
-    at_low, at_high = first + low * second, first + high * second
-    span = max(float(np.ptp(at_low)), float(np.ptp(at_high)))
+    ends = _ascending(first + low * second, first + high * second, power, low, high)
+    span = _spread(ends)
     if span > LARGEST_EXPONENT_RANGE:
         raise ParameterError(
             f"the products of powers span a factor of exp({span:.3g}) on the segment, beyond "
             "double precision; use smaller exponents"
         )
-    middle = power[0] + power[1] * (low + 0.5 * (high - low))
-    ends = (at_low, at_high) if middle > 0 else (-at_low, -at_high)
     return Course(instance, line, MEAN, AFFINE, first, second, power, error, low, high, ends, span)
+
+
+def _ascending(
+    at_low: Floats, at_high: Floats, power: Floats, low: float, high: float
+) -> tuple[Floats, Floats]:
+    """Exponents at the ends, turned round where a smaller product of powers is farther."""
+    middle = power[0] + power[1] * (low + 0.5 * (high - low))
+    return (at_low, at_high) if middle > 0 else (-at_low, -at_high)
