@@ -413,7 +413,9 @@ def agglomerate(
                 total = size_x + size_y
                 merge_average(flat, slots, x, y, size_x / total, size_y / total, active, n_active)
             elif form == ENDS:
-                merge_ends(frame, flat_bits, pairs.ordered, model.error, x, y, active, n_active)
+                merge_ends(
+                    frame, flat, flat_bits, pairs.ordered, model.error, x, y, active, n_active
+                )
             else:
                 merge_enclosure_codes(frame, bits, model.kind, model.error, x, y, active, n_active)
                 merge_enclosure(frame, model.kind, x, y, active, n_active)

@@ -200,7 +200,7 @@ def _value(coefficients, u, work):
 
 
 @borrowing
-def _positive(coefficients, low, high, depth, stack):
+def positive(coefficients, low, high, depth, stack):
     """Is the polynomial proved positive on [low, high] of [0, 1]? Subdivides up to ``depth``."""
     degree = coefficients.size
     if low >= high:
@@ -272,7 +272,7 @@ def locate(nearer, farther, zone, stack):
         return TOO_WIDE
     if left == right:
         evidence = nearer if left > 0 else farther
-        if _positive(evidence, 0.0, 1.0, depth, stack):
+        if positive(evidence, 0.0, 1.0, depth, stack):
             return NEARER if left > 0 else FARTHER
         return TOO_WIDE
     on_left = nearer if left > 0 else farther
@@ -292,8 +292,8 @@ def locate(nearer, farther, zone, stack):
     for _ in range(4):
         new_low = max(0.0, low - margin) if left != 0 else 0.0
         new_high = min(1.0, high + margin) if right != 0 else 1.0
-        if (left == 0 or _positive(on_left, 0.0, new_low, depth, stack)) and (
-            right == 0 or _positive(on_right, new_high, 1.0, depth, stack)
+        if (left == 0 or positive(on_left, 0.0, new_low, depth, stack)) and (
+            right == 0 or positive(on_right, new_high, 1.0, depth, stack)
         ):
             zone[0] = new_low
             zone[1] = new_high

@@ -37,6 +37,7 @@ from certune.kernels.series import MEAN
 MAX_DEPTH = 256
 ASK_BELOW = 1e-9  # models this accurate that cannot tell two values apart suggest a tie
 IDENTITY, AT_POINT, AT_LOW_END, AT_HIGH_END = 0, 1, 2, 3  # kinds of questions
+CROSSES = 3  # answer: the order changes once; the question became the zone and the order before it
 
 
 @borrowing
@@ -205,6 +206,13 @@ def settle(
             return HOPELESS
         if answer == 2:
             return TOO_WIDE
+        if answer == CROSSES:
+            width = interval[1] - interval[0]
+            zone[0] = max(0.0, (exact.question[1] - interval[0]) / width)
+            zone[1] = min(1.0, (exact.question[2] - interval[0]) / width)
+            zone[2] = exact.question[3]
+            zone[3] = -exact.question[3]
+            return CROSSING
         _keep(settled, bits, model, rows, x, y, z, answer)
         if answer == 0:
             return NEARER if wins else FARTHER

@@ -195,37 +195,34 @@ def build_point_ends(frame, values, labels):
 
 
 @borrowing
-def merge_ends(frame, flat_bits, ordered, error, x, y, active, n_active):
+def union_of_ends(flat, bits, ordered, error, first, second, target, mirror):
+    """Put the record of a union at ``target`` and ``mirror``, from those of its parts."""
+    code_min = code_max = np.int64(0)
+    if not ordered:
+        code_min = joint_code(
+            bits[first + 3], bits[second + 3], flat[first + 2], flat[second + 2], 4.0 * error
+        )
+        code_max = joint_code(
+            bits[first + 7], bits[second + 7], flat[second + 6], flat[first + 6], 4.0 * error
+        )
+    extreme_records(bits, first, second, target, mirror)
+    if not ordered:
+        bits[target + 3] = bits[mirror + 3] = code_min
+        bits[target + 7] = bits[mirror + 7] = code_max
+
+
+@borrowing
+def merge_ends(frame, flat, bits, ordered, error, x, y, active, n_active):
     """Put the union of slots x and y into slot x; slot y must have left ``active``.
 
-    ``flat_bits`` is the frame as flat integers.
+    ``flat`` and ``bits`` are the frame as flat numbers and integers.
     """
     slots = frame.shape[0]
     for i in range(n_active):
         z = active[i]
         here = (x * slots + z) * 8
         there = (y * slots + z) * 8
-        mirror = (z * slots + x) * 8
-        if ordered:
-            extreme_records(flat_bits, here, there, mirror)
-            continue
-        code_min = joint_code(
-            flat_bits[here + 3],
-            flat_bits[there + 3],
-            frame[x, z, 2],
-            frame[y, z, 2],
-            4.0 * error,
-        )
-        code_max = joint_code(
-            flat_bits[here + 7],
-            flat_bits[there + 7],
-            frame[y, z, 6],
-            frame[x, z, 6],
-            4.0 * error,
-        )
-        extreme_records(flat_bits, here, there, mirror)
-        flat_bits[here + 3] = flat_bits[mirror + 3] = code_min
-        flat_bits[here + 7] = flat_bits[mirror + 7] = code_max
+        union_of_ends(flat, bits, ordered, error, here, there, here, (z * slots + x) * 8)
 
 
 @borrowing

@@ -12,7 +12,6 @@ from numba import njit
 from certune.kernels.ends import build_logs, ends_error, fill_end
 from certune.kernels.frames import (
     AVERAGE,
-    ENCLOSURE,
     ENDS,
     build_enclosure,
     build_mean,
@@ -20,8 +19,10 @@ from certune.kernels.frames import (
     pair_range,
     range_error,
     restrict_frame,
+    restriction,
 )
 from certune.kernels.identities import enclosure_codes
+from certune.kernels.records import transform_record
 from certune.kernels.series import AFFINE, DEGREE, MOVING, UNIT
 
 
@@ -50,12 +51,149 @@ def needs_box_cox(mode, power, span, low, high):
 
 
 @njit(cache=True, nogil=True)
+def last_joint_panel(mode, power, span, panels, ends, panel):
+    """Find the last of the panels that ENDS need not tell apart.
+
+    ENDS know no width, only the sign of alpha and whether powers need their Box-Cox form.
+    """
+    box_cox = needs_box_cox(mode, power, span, panels[panel, 0], panels[panel, 1])
+    while (
+        not box_cox
+        and panel + 1 < panels.shape[0]
+        and not ends[panel, 1]
+        and panels[panel, 1] == panels[panel + 1, 0]
+        and not needs_box_cox(mode, power, span, panels[panel + 1, 0], panels[panel + 1, 1])
+    ):
+        panel += 1
+    return panel
+
+
+@njit(cache=True, nogil=True)
+def _model_interval(power, box_cox, low, high):
+    """Interval of the models: that of the panel, or a centred one around a zero of alpha."""
+    if not box_cox or power[1] == 0.0:
+        return low, high
+    zero = -power[0] / power[1]
+    reach = max(abs(low - zero), abs(high - zero))
+    return zero - reach, zero + reach
+
+
+@njit(cache=True, nogil=True)
+def _shift_error(pairs, span, low, high):
+    """Relative error of values that comes from the rounding of t itself."""
+    power = pairs.power
+    rate = span * (abs(power[0]) + abs(power[1])) if pairs.mode != AFFINE else 1.0
+    return 16.0 * UNIT * (1.0 + abs(low) + abs(high)) * (1.0 + rate)
+
+
+@njit(cache=True, nogil=True)
+def build_averages(
+    flat, stride, mirrored, pairs, offset, labels, sizes, span, low, high, smallest, largest
+):
+    """Fill records of averages on [low, high]; see `build_mean` and `build`.
+
+    Returns (error, sign, is it in Box-Cox form).
+    """
+    mode = pairs.mode
+    power = pairs.power
+    box_cox = needs_box_cox(mode, power, span, low, high)
+    sign = order_sign(power, box_cox, low, high)
+    model_low, model_high = _model_interval(power, box_cox, low, high)
+    if mode == MOVING:
+        smallest, largest = pair_range(
+            mode, pairs.first, pairs.second, labels, model_low, model_high
+        )
+        if not smallest > 0.0:
+            return np.inf, sign, box_cox
+    error, scale = range_error(
+        mode,
+        box_cox,
+        smallest,
+        largest,
+        pairs.first,
+        pairs.second,
+        labels,
+        power,
+        model_low,
+        model_high,
+        pairs.input_error,
+    )
+    if not error < 1e-2:
+        return np.inf, sign, box_cox
+    build_mean(
+        flat,
+        stride,
+        mirrored,
+        mode,
+        box_cox,
+        pairs.first,
+        pairs.second,
+        offset,
+        labels,
+        sizes,
+        power,
+        model_low,
+        model_high,
+        scale,
+    )
+    if model_low < low or model_high > high:
+        matrix = restriction(
+            max(0.0, (low - model_low) / (model_high - model_low)),
+            min(1.0, (high - model_low) / (model_high - model_low)),
+        )
+        for x in range(sizes.size):
+            for z in range(x + 1, sizes.size):
+                here = (x * stride + z) * DEGREE
+                there = (z * stride + x) * DEGREE if mirrored else here
+                transform_record(flat, here, matrix, flat, here, there)
+    if mode == MOVING:
+        # Comparisons of coefficients as integers need this; exponentials have it by themselves.
+        for x in range(sizes.size):
+            for i in range((x * stride + x + 1) * DEGREE, (x * stride + sizes.size) * DEGREE):
+                if not flat[i] > 0.0:
+                    return np.inf, sign, box_cox
+    return error + 8.0 * DEGREE * UNIT + _shift_error(pairs, span, low, high), sign, box_cox
+
+
+@njit(cache=True, nogil=True)
+def fill_ends(frame, pairs, span, low, high, smallest, largest):
+    """Fill the values at both ends of a frame of ENDS, whose logarithms are filled; see `build`."""
+    power = pairs.power
+    box_cox = needs_box_cox(pairs.mode, power, span, low, high)
+    centre = 1.0 + 0.5 * (largest - smallest)
+    error = ends_error(smallest, largest, power, low, high, pairs.input_error)
+    if error < np.inf:
+        slots = np.arange(frame.shape[0])
+        for end in range(2):
+            alpha = power[0] + power[1] * (high if end == 1 else low)
+            fill_end(frame, frame, slots, slots.size, alpha, box_cox, centre, end)
+    sign = order_sign(power, box_cox, low, high)
+    return error + _shift_error(pairs, span, low, high), sign, box_cox, centre
+
+
+@njit(cache=True, nogil=True)
 def build(frame, form, kind, pairs, offset, labels, sizes, span, low, high, smallest, largest):
     """Fill a frame on [low, high] from the point pairs.
 
     ``smallest`` and ``largest`` are those of `pair_range`, unless distances move.  Returns
     (error, sign, is it in Box-Cox form, centre of the stored logarithms of ENDS).
     """
+    if form == AVERAGE:
+        error, sign, box_cox = build_averages(
+            frame.reshape(frame.size),
+            frame.shape[0],
+            True,
+            pairs,
+            offset,
+            labels,
+            sizes,
+            span,
+            low,
+            high,
+            smallest,
+            largest,
+        )
+        return error, sign, box_cox, 0.0
     mode = pairs.mode
     first = pairs.first
     second = pairs.second
@@ -63,29 +201,14 @@ def build(frame, form, kind, pairs, offset, labels, sizes, span, low, high, smal
     codes = pairs.codes.view(np.int64)
     box_cox = needs_box_cox(mode, power, span, low, high)
     sign = order_sign(power, box_cox, low, high)
-    rate = span * (abs(power[0]) + abs(power[1])) if mode != AFFINE else 1.0
-    shift = 16.0 * UNIT * (1.0 + abs(low) + abs(high)) * (1.0 + rate)
+    shift = _shift_error(pairs, span, low, high)
     if form == ENDS:
-        centre = 1.0 + 0.5 * (largest - smallest)
-        error = ends_error(smallest, largest, power, low, high, pairs.input_error)
-        if error < np.inf:
-            build_logs(frame, first, codes, pairs.ordered, labels, smallest - 1.0)
-            slots = np.arange(frame.shape[0])
-            for end in range(2):
-                alpha = power[0] + power[1] * (high if end == 1 else low)
-                fill_end(frame, frame, slots, slots.size, alpha, box_cox, centre, end)
-        return error + shift, sign, box_cox, centre
-    model_low = low
-    model_high = high
-    if box_cox and power[1] != 0.0:
-        zero = -power[0] / power[1]
-        reach = max(abs(low - zero), abs(high - zero))
-        model_low = zero - reach
-        model_high = zero + reach
-    if mode == MOVING:
-        smallest, largest = pair_range(mode, first, second, labels, model_low, model_high)
-        if not smallest > 0.0:
-            return np.inf, sign, box_cox, 0.0
+        build_logs(frame, first, codes, pairs.ordered, labels, smallest - 1.0)
+        return fill_ends(frame, pairs, span, low, high, smallest, largest)
+    model_low, model_high = _model_interval(power, box_cox, low, high)
+    smallest, largest = pair_range(mode, first, second, labels, model_low, model_high)
+    if not smallest > 0.0:
+        return np.inf, sign, box_cox, 0.0
     error, scale = range_error(
         mode,
         box_cox,
@@ -101,36 +224,19 @@ def build(frame, form, kind, pairs, offset, labels, sizes, span, low, high, smal
     )
     if not error < 1e-2:
         return np.inf, sign, box_cox, 0.0
-    if form == AVERAGE:
-        channels = 1
-        build_mean(
-            frame,
-            mode,
-            box_cox,
-            first,
-            second,
-            offset,
-            labels,
-            sizes,
-            power,
-            model_low,
-            model_high,
-            scale,
-        )
-    else:
-        channels = frame.shape[2] // DEGREE
-        build_enclosure(
-            frame,
-            kind_of_values(kind, sign),
-            box_cox,
-            first,
-            second,
-            labels,
-            power,
-            model_low,
-            model_high,
-            scale,
-        )
+    channels = frame.shape[2] // DEGREE
+    build_enclosure(
+        frame,
+        kind_of_values(kind, sign),
+        box_cox,
+        first,
+        second,
+        labels,
+        power,
+        model_low,
+        model_high,
+        scale,
+    )
     if model_low < low or model_high > high:
         everything = np.arange(frame.shape[0])
         restrict_frame(
@@ -142,16 +248,15 @@ def build(frame, form, kind, pairs, offset, labels, sizes, span, low, high, smal
             max(0.0, (low - model_low) / (model_high - model_low)),
             min(1.0, (high - model_low) / (model_high - model_low)),
         )
-    if mode == MOVING and not _all_positive(frame, channels * DEGREE):
+    if not _all_positive(frame, channels * DEGREE):
         return np.inf, sign, box_cox, 0.0
-    if form == ENCLOSURE:
-        enclosure_codes(frame.view(np.int64), sign, first, second, codes, labels, low, high)
+    enclosure_codes(frame.view(np.int64), sign, first, second, codes, labels, low, high)
     return error + 8.0 * DEGREE * UNIT + shift, sign, box_cox, 0.0
 
 
 @njit(cache=True, nogil=True)
 def _all_positive(frame, lanes):
-    """Comparisons of coefficients as integers need this; exponentials have it by themselves."""
+    """Comparisons of coefficients as integers need this."""
     for x in range(frame.shape[0]):
         for z in range(frame.shape[0]):
             for lane in range(lanes):

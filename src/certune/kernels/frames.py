@@ -43,8 +43,6 @@ from certune.kernels.series import (
 
 AVERAGE, ENDS, ENCLOSURE = 0, 1, 2
 
-WIDE_TOLERANCE = 1e-5  # a panel is narrow enough when its models are this accurate
-
 
 @njit(cache=True, nogil=True)
 def frame_form(kind, mode):
@@ -162,10 +160,28 @@ def members_by_slot(labels, slots):
 
 
 @njit(cache=True, nogil=True)
-def build_mean(frame, mode, box_cox, first, second, offset, labels, size, power, low, high, scale):
-    """Fill a frame of averages on [low, high] from the point pairs."""
+def build_mean(
+    flat,
+    stride,
+    mirrored,
+    mode,
+    box_cox,
+    first,
+    second,
+    offset,
+    labels,
+    size,
+    power,
+    low,
+    high,
+    scale,
+):
+    """Fill records of averages on [low, high] from the point pairs.
+
+    That of slots x < z starts at ``DEGREE (x stride + z)``, and is ``mirrored`` to (z, x).
+    """
     n = labels.size
-    slots = frame.shape[0]
+    slots = size.size
     half = 0.5 * (high - low)
     centre = low + half
     at_centre = power[0] + power[1] * centre
@@ -181,13 +197,12 @@ def build_mean(frame, mode, box_cox, first, second, offset, labels, size, power,
     series = np.empty(TERMS)
     work = np.empty(TERMS + 1)
     unscale = math.exp(-scale)
-    table = (DIFFERENCE_QUOTIENT if box_cox else EXPONENTIAL).reshape(TERMS * DEGREE)
-    flat = frame.reshape(frame.size)
+    table = DIFFERENCE_QUOTIENT if box_cox else EXPONENTIAL
     one = np.empty(slots * DEGREE)
     for x in range(slots):
         begin = start[x + 1]
         count = n - begin
-        row = flat[x * slots * DEGREE : (x + 1) * slots * DEGREE]
+        row = flat[x * stride * DEGREE : (x * stride + slots) * DEGREE]
         single = begin - start[x] == 1
         # Sums over the members of z, then over those of x: shallow, see `model_error`.
         row[x * DEGREE :] = 0.0
@@ -232,10 +247,11 @@ def build_mean(frame, mode, box_cox, first, second, offset, labels, size, power,
                     row[j] += one[j]
         row[x * DEGREE : (x + 1) * DEGREE] = 1.0
         for z in range(x + 1, slots):
-            here = (x * slots + z) * DEGREE
-            blend_records(
-                flat, here, here, 1.0 / (size[x] * size[z]), 0.0, (z * slots + x) * DEGREE
-            )
+            here = (x * stride + z) * DEGREE
+            there = (z * stride + x) * DEGREE if mirrored else here
+            weight = size[x] * size[z]
+            if mirrored or weight > 1.0:
+                blend_records(flat, here, here, 1.0 / weight, 0.0, here, there)
 
 
 @njit(cache=True, nogil=True)
@@ -346,12 +362,14 @@ def merge_average(flat, slots, x, y, weight_x, weight_y, active, n_active):
     """Put the union of slots x and y into slot x of a flat frame; y must have left ``active``."""
     for i in range(n_active):
         z = active[i]
+        here = (x * slots + z) * DEGREE
         blend_records(
             flat,
-            (x * slots + z) * DEGREE,
+            here,
             (y * slots + z) * DEGREE,
             weight_x,
             weight_y,
+            here,
             (z * slots + x) * DEGREE,
         )
 

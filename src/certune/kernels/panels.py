@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from certune.kernels.borrowing import borrowing
-from certune.kernels.frames import WIDE_TOLERANCE, pair_range, range_error
+from certune.kernels.frames import pair_range, range_error
 from certune.kernels.series import AFFINE, MINMAX, MOVING
 
 
@@ -214,8 +214,8 @@ def _certain_neighbour(kind, low, high, margin, x, blocker):
 
 
 @njit(cache=True, nogil=True)
-def panel_edges(mode, first, second, labels, power, low, high, input_error):
-    """Edges of panels on [low, high] on which models are accurate.
+def panel_edges(mode, first, second, labels, power, low, high, input_error, tolerance):
+    """Edges of panels on [low, high] on which models have at most the error ``tolerance``.
 
     A panel around a zero of alpha, where powers are compared in their Box-Cox form, is centred
     there; the others have equal widths on each side.
@@ -225,7 +225,9 @@ def panel_edges(mode, first, second, labels, power, low, high, input_error):
         extent[0], extent[1] = pair_range(mode, first, second, labels, low, high)
     if mode == AFFINE or power[1] == 0.0:
         box = mode != AFFINE and power[0] == 0.0
-        return _cut_evenly(mode, box, first, second, labels, power, low, high, input_error, extent)
+        return _cut_evenly(
+            mode, box, first, second, labels, power, low, high, input_error, extent, tolerance
+        )
     zero = -power[0] / power[1]
     reach = max(abs(high - zero), abs(low - zero))
     while reach > 1e-12:
@@ -241,24 +243,24 @@ def panel_edges(mode, first, second, labels, power, low, high, input_error):
             input_error,
             extent,
         )
-        if error <= WIDE_TOLERANCE:
+        if error <= tolerance:
             break
         reach *= 0.85
     start = max(low, zero - reach)
     stop = min(high, zero + reach)
     if start >= stop:
         return _cut_evenly(
-            mode, False, first, second, labels, power, low, high, input_error, extent
+            mode, False, first, second, labels, power, low, high, input_error, extent, tolerance
         )
     edges = np.array([start, stop])
     if low < start:
         before = _cut_evenly(
-            mode, False, first, second, labels, power, low, start, input_error, extent
+            mode, False, first, second, labels, power, low, start, input_error, extent, tolerance
         )
         edges = np.concatenate((before[:-1], edges))
     if stop < high:
         after = _cut_evenly(
-            mode, False, first, second, labels, power, stop, high, input_error, extent
+            mode, False, first, second, labels, power, stop, high, input_error, extent, tolerance
         )
         edges = np.concatenate((edges, after[1:]))
     return edges
@@ -279,7 +281,9 @@ def _error(mode, box_cox, first, second, labels, power, low, high, input_error, 
 
 
 @njit(cache=True, nogil=True)
-def _cut_evenly(mode, box_cox, first, second, labels, power, low, high, input_error, extent):
+def _cut_evenly(
+    mode, box_cox, first, second, labels, power, low, high, input_error, extent, tolerance
+):
     count = 1.0
     while count < 1e6:
         accurate = True
@@ -300,7 +304,7 @@ def _cut_evenly(mode, box_cox, first, second, labels, power, low, high, input_er
                 input_error,
                 extent,
             )
-            if not error <= WIDE_TOLERANCE:
+            if not error <= tolerance:
                 accurate = False
                 break
         if accurate:

@@ -261,7 +261,7 @@ def cut(root, left, right, split, head, tail, nxt, k, labels, stack):
             stack[2 * depth + 2] = right[node]
             stack[2 * depth + 3] = count - to_left
             depth += 2
-    _number_by_lowest_member(k, labels, stack)
+    number_by_lowest_member(k, labels, stack)
 
 
 @borrowing
@@ -274,7 +274,7 @@ def _label_members(node, head, tail, nxt, cluster, labels):
 
 
 @borrowing
-def _number_by_lowest_member(k, labels, number_of):
+def number_by_lowest_member(k, labels, number_of):
     """Renumber the clusters 0..k-1 in order of first appearance; ``number_of`` is work space."""
     number_of[:k] = -1
     n_seen = 0

@@ -43,6 +43,15 @@ def _spread(builder, scalar, vector):
     )
 
 
+def _fused(builder, first, second, third):
+    """``first * second + third``, rounded once."""
+    kind = first.type
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fma.v{LANES}f64"
+    )
+    return builder.call(function, [first, second, third])
+
+
 @intrinsic
 def call(typing_context, address):
     """Call the C function without arguments at an address; it returns an integer."""
@@ -55,11 +64,11 @@ def call(typing_context, address):
 
 
 @intrinsic
-def blend_records(typing_context, flat, i, j, weight_i, weight_j, mirror):
-    """``flat[i:i+8] = flat[mirror:mirror+8] = weight_i * flat[i:i+8] + weight_j * flat[j:j+8]``."""
+def blend_records(typing_context, flat, i, j, weight_i, weight_j, target, mirror):
+    """Put ``weight_i * flat[i:i+8] + weight_j * flat[j:j+8]`` at two places."""
 
     def generate(context, builder, signature, arguments):
-        array, at_i, at_j, w_i, w_j, at_mirror = arguments
+        array, at_i, at_j, w_i, w_j, at_target, at_mirror = arguments
         kind = signature.args[0]
         first = _load(context, builder, kind, array, at_i, _DOUBLES)
         second = _load(context, builder, kind, array, at_j, _DOUBLES)
@@ -67,32 +76,52 @@ def blend_records(typing_context, flat, i, j, weight_i, weight_j, mirror):
             builder.fmul(_spread(builder, w_i, _DOUBLES), first),
             builder.fmul(_spread(builder, w_j, _DOUBLES), second),
         )
-        _store(context, builder, total, kind, array, at_i)
+        _store(context, builder, total, kind, array, at_target)
         _store(context, builder, total, kind, array, at_mirror)
         return context.get_dummy_value()
 
     i8, f8 = types.int64, types.float64
-    return types.void(flat, i8, i8, f8, f8, i8), generate
+    return types.void(flat, i8, i8, f8, f8, i8, i8), generate
 
 
 @intrinsic
-def extreme_records(typing_context, bits, i, j, mirror):
-    """Put the minima (lanes 0-3) and maxima (lanes 4-7) of two integer records at i and mirror."""
+def mix_records(typing_context, flat, i, j, weight_i, weight_j, target, k):
+    """``target[k:k+8] = weight_i * flat[i:i+8] + weight_j * flat[j:j+8]``."""
 
     def generate(context, builder, signature, arguments):
-        array, at_i, at_j, at_mirror = arguments
+        array, at_i, at_j, w_i, w_j, other, at_k = arguments
+        kind = signature.args[0]
+        first = _load(context, builder, kind, array, at_i, _DOUBLES)
+        second = _load(context, builder, kind, array, at_j, _DOUBLES)
+        total = builder.fadd(
+            builder.fmul(_spread(builder, w_i, _DOUBLES), first),
+            builder.fmul(_spread(builder, w_j, _DOUBLES), second),
+        )
+        _store(context, builder, total, signature.args[5], other, at_k)
+        return context.get_dummy_value()
+
+    i8, f8 = types.int64, types.float64
+    return types.void(flat, i8, i8, f8, f8, target, i8), generate
+
+
+@intrinsic
+def extreme_records(typing_context, bits, i, j, target, mirror):
+    """Put the minima (lanes 0-3) and maxima (4-7) of two integer records at two places."""
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, at_j, at_target, at_mirror = arguments
         kind = signature.args[0]
         first = _load(context, builder, kind, array, at_i, _INTEGERS)
         second = _load(context, builder, kind, array, at_j, _INTEGERS)
         less = builder.icmp_signed("<", first, second)
         upper = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0, 0, 0, 0, 1, 1, 1, 1])
         chosen = builder.select(builder.xor(less, upper), first, second)
-        _store(context, builder, chosen, kind, array, at_i)
+        _store(context, builder, chosen, kind, array, at_target)
         _store(context, builder, chosen, kind, array, at_mirror)
         return context.get_dummy_value()
 
     i8 = types.int64
-    return types.void(bits, i8, i8, i8), generate
+    return types.void(bits, i8, i8, i8, i8), generate
 
 
 @intrinsic
@@ -110,6 +139,58 @@ def below_record(typing_context, bits, i, bars, flip):
 
     i8 = types.int64
     return i8(bits, i8, bars, i8), generate
+
+
+@intrinsic
+def below_scaled(typing_context, flat, i, j, factor, flip):
+    """Not zero if a lane of the record at i is below that at j times ``factor``.
+
+    Above, with ``flip`` = -1.  Positive numbers have the order of their bits.
+    """
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, at_j, scale, invert = arguments
+        kind = signature.args[0]
+        value = _load(context, builder, kind, array, at_i, _INTEGERS)
+        limit = builder.fmul(
+            _spread(builder, scale, _DOUBLES),
+            _load(context, builder, kind, array, at_j, _DOUBLES),
+        )
+        difference = builder.sub(value, builder.bitcast(limit, _INTEGERS))
+        lanes = builder.xor(difference, _spread(builder, invert, _INTEGERS))
+        negative = builder.icmp_signed("<", lanes, ir.Constant(_INTEGERS, [0] * LANES))
+        return builder.zext(builder.bitcast(negative, ir.IntType(LANES)), ir.IntType(64))
+
+    i8, f8 = types.int64, types.float64
+    return i8(flat, i8, i8, f8, i8), generate
+
+
+@intrinsic
+def dot_record(typing_context, flat, i, weights):
+    """Sum of the lanes of the record at i, each times its weight."""
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, weight = arguments
+        zero = ir.IntType(64)(0)
+        total = builder.fmul(
+            _load(context, builder, signature.args[0], array, at_i, _DOUBLES),
+            _load(context, builder, signature.args[2], weight, zero, _DOUBLES),
+        )
+        half = LANES // 2
+        while half > 0:
+            parts = [
+                builder.shuffle_vector(
+                    total,
+                    ir.Constant(total.type, ir.Undefined),
+                    ir.Constant(ir.VectorType(_INDEX, half), list(range(start, start + half))),
+                )
+                for start in (0, half)
+            ]
+            total = builder.fadd(parts[0], parts[1])
+            half //= 2
+        return builder.extract_element(total, _INDEX(0))
+
+    return types.float64(flat, types.int64, weights), generate
 
 
 @intrinsic
@@ -140,36 +221,48 @@ def transform_record(typing_context, source, i, matrix, target, j, mirror):
     return types.void(source, i8, matrix, target, i8, i8), generate
 
 
+def _rearranged(builder, vector, lanes):
+    return builder.shuffle_vector(
+        vector,
+        ir.Constant(vector.type, ir.Undefined),
+        ir.Constant(ir.VectorType(_INDEX, LANES), lanes),
+    )
+
+
 @intrinsic
 def add_model(typing_context, table, weight, factor, target, i):
-    """Add ``weight * p(factor)`` to the record at ``i``.
+    """Add ``weight * p(factor)`` to the record at ``i``, for the polynomials of `series.folded`.
 
-    ``table`` holds the Taylor coefficients of the eight polynomials p, one flat row per power.
-    Even and odd powers are summed apart, each by Horner's rule in ``factor**2``.
+    Polynomial 7 - j is polynomial j mirrored at 0: their even parts (lanes 0-3 of the table) and
+    odd parts (lanes 4-7) are found by one Horner's rule in ``factor**2``.
     """
 
     def generate(context, builder, signature, arguments):
         rows, w, r, array, at_i = arguments
         across = _spread(builder, r, _DOUBLES)
         square = builder.fmul(across, across)
-        parts = []
-        for parity in range(2):
-            total = None
-            for power in range(TERMS - 2 + parity, -1, -2):
-                row = _load(
-                    context,
-                    builder,
-                    signature.args[0],
-                    rows,
-                    ir.IntType(64)(power * LANES),
-                    _DOUBLES,
-                )
-                total = row if total is None else builder.fadd(builder.fmul(total, square), row)
-            parts.append(total)
-        value = builder.fadd(parts[0], builder.fmul(across, parts[1]))
-        value = builder.fmul(_spread(builder, w, _DOUBLES), value)
+        total = None
+        for row in range(TERMS // 2 - 1, -1, -1):
+            coefficients = _load(
+                context,
+                builder,
+                signature.args[0],
+                rows,
+                ir.IntType(64)(row * LANES),
+                _DOUBLES,
+            )
+            total = coefficients if total is None else _fused(builder, total, square, coefficients)
+        even = _rearranged(builder, total, [0, 1, 2, 3, 3, 2, 1, 0])
+        odd = _rearranged(builder, total, [4, 5, 6, 7, 7, 6, 5, 4])
+        signs = ir.Constant(_DOUBLES, [1.0] * 4 + [-1.0] * 4)
+        value = _fused(builder, builder.fmul(across, signs), odd, even)
         kind = signature.args[3]
-        value = builder.fadd(_load(context, builder, kind, array, at_i, _DOUBLES), value)
+        value = _fused(
+            builder,
+            _spread(builder, w, _DOUBLES),
+            value,
+            _load(context, builder, kind, array, at_i, _DOUBLES),
+        )
         _store(context, builder, value, kind, array, at_i)
         return context.get_dummy_value()
 

@@ -19,6 +19,8 @@ from fractions import Fraction
 import numpy as np
 from numba import njit
 
+from certune.kernels.borrowing import borrowing
+
 DEGREE = 8  # Bernstein coefficients of a model: a record of eight doubles is one cache line
 TERMS = 12  # Taylor terms before economisation; even (see `records.add_model`)
 UNIT = 2.0**-53
@@ -77,8 +79,20 @@ def _economised_monomials() -> tuple[np.ndarray, np.ndarray]:
 
 MONOMIALS, MONOMIAL_ERRORS = _economised_monomials()
 _FACTORIALS = np.array([math.factorial(k) for k in range(TERMS + 2)], dtype=np.float64)
-EXPONENTIAL = MONOMIALS / _FACTORIALS[:TERMS, None]
-DIFFERENCE_QUOTIENT = MONOMIALS / _FACTORIALS[1 : TERMS + 1, None]
+
+
+def folded(table: np.ndarray) -> np.ndarray:
+    """Half of a table of Taylor coefficients, flat; the other half follows by symmetry.
+
+    On [-1, 1] even monomials have symmetric Bernstein coefficients, odd ones antisymmetric: row i
+    holds the first four coefficients of the powers 2i and 2i + 1.
+    """
+    half = DEGREE // 2
+    return np.hstack((table[0::2, :half], table[1::2, :half])).ravel()
+
+
+EXPONENTIAL = folded(MONOMIALS / _FACTORIALS[:TERMS, None])
+DIFFERENCE_QUOTIENT = folded(MONOMIALS / _FACTORIALS[1 : TERMS + 1, None])
 
 _LOG2_HIGH = 6.93147180369123816490e-01  # its last 32 bits are zero
 _LOG2_LOW = 1.90821492927058770002e-10
@@ -175,7 +189,7 @@ def _exponent_bound(radius, rate, ratio, power, power_rate, log_size):
     return rate * radius + power * log_growth + power_rate * radius * (log_size + log_growth)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def exponentials(values, exponents, count):
     """Replace the first ``count`` values by their exponentials, within 5 UNIT relatively.
 

@@ -30,12 +30,13 @@ from certune.kernels.decisions import (
     AT_HIGH_END,
     AT_LOW_END,
     AT_POINT,
+    CROSSES,
     IDENTITY,
     MAX_DEPTH,
     mark_members,
 )
 from certune.kernels.ends import build_logs, build_point_ends, fill_end
-from certune.kernels.frame_building import build, needs_box_cox, order_sign
+from certune.kernels.frame_building import build, last_joint_panel, order_sign
 from certune.kernels.frames import (
     AVERAGE,
     ENCLOSURE,
@@ -63,7 +64,7 @@ from certune.kernels.search_state import (
 )
 from certune.kernels.series import DEGREE, MOVING, UNIT
 
-__all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "IDENTITY", "sweep"]
+__all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "CROSSES", "IDENTITY", "sweep"]
 
 MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals stay undecided
 MOST_UNKNOWN_LEAVES = 1000  # after that many undecided leaves no interval is split any more
@@ -103,24 +104,6 @@ def _labels_of(marks, active, n_active, head, tail, nxt, labels, sizes, size):
 
 
 @njit(cache=True, nogil=True)
-def _last_joint_panel(mode, power, span, panels, ends, panel):
-    """Find the last of the panels that ENDS need not tell apart.
-
-    ENDS know no width, only the sign of alpha and whether powers need their Box-Cox form.
-    """
-    box_cox = needs_box_cox(mode, power, span, panels[panel, 0], panels[panel, 1])
-    while (
-        not box_cox
-        and panel + 1 < panels.shape[0]
-        and not ends[panel + 1]
-        and panels[panel, 1] == panels[panel + 1, 0]
-        and not needs_box_cox(mode, power, span, panels[panel + 1, 0], panels[panel + 1, 1])
-    ):
-        panel += 1
-    return panel
-
-
-@njit(cache=True, nogil=True)
 def _frame_of(pool, start, slots, width):
     """View a frame inside the pool."""
     return pool[start : start + slots * slots * width].reshape((slots, slots, width))
@@ -155,9 +138,9 @@ def sweep(
     ordered,
     panels,
     ends,
-    labels0,
     point_values,
     point_error,
+    labels0,
     left,
     right,
     n_made,
@@ -173,7 +156,7 @@ def sweep(
 
     ``labels0`` gives the clusters to start from, ``left``/``right``/``n_made`` the merges that
     made them (shared by every parameter).  With ``point_values`` not empty, the one panel is the
-    point ``panels[0, 0]`` and the values there are given.  ``ends[i]`` says for each panel edge
+    point ``panels[0, 0]`` and the values there are given.  ``ends`` says for both ends of a panel
     whether an exact order "just inside" may be asked for.  A zone that fills more than the share
     ``wide_zone`` of its interval asks for better models there.  ``oracle`` is the address of the
     exact layer: a C function that reads ``question`` (float64 array (4,): kind, interval, the order
@@ -325,7 +308,7 @@ def sweep(
     while panel < panels.shape[0]:
         first_panel = panel
         if form == ENDS and not point:
-            panel = _last_joint_panel(mode, power, span, panels, ends, panel)
+            panel = last_joint_panel(mode, power, span, panels, ends, panel)
         f_low[0] = panels[first_panel, 0]
         f_high[0] = panels[panel, 1]
         f_from[0] = f_low[0]
@@ -336,8 +319,8 @@ def sweep(
         f_stage[0] = 0
         f_splits[0, 0] = -1
         f_splits[0, 1] = -1
-        f_ends[0, 0] = ends[first_panel]
-        f_ends[0, 1] = ends[panel + 1]
+        f_ends[0, 0] = ends[first_panel, 0]
+        f_ends[0, 1] = ends[panel, 1]
         panel += 1
         f_active_count[0] = slots0
         for i in range(slots0):

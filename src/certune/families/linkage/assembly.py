@@ -76,7 +76,7 @@ def assemble(
     """
     found, seen = sorted(special), set(special)
     strict, narrowed = list[Window](), set[Window]()
-    parts = [part for course in courses for part in swept(course, pruning, found)]
+    parts = [part for course in courses for part in swept(course, pruning, found, followed=True)]
     while True:
         ranking, denominator, ranks = _ranked(scores(_partitions(parts)), value_range)
         pieces, changed = _pieces(parts, ranks, len(ranking) - 1, seen)

@@ -44,11 +44,15 @@ class Part:
 
 
 def swept(
-    course: Course, pruning: Pruning, special: Sequence[float], wide_zone: float = WIDE_ZONE
+    course: Course,
+    pruning: Pruning,
+    special: Sequence[float],
+    wide_zone: float = WIDE_ZONE,
+    followed: bool = False,
 ) -> list[Part]:
     """The parts that a sweep of the course gives; see `sweep_course`."""
     ranges = ((course.low, course.high),)
-    found = [sweep_course(course, pruning, special, wide_zone)]
+    found = sweep_course(course, pruning, special, wide_zone, followed)
     return [Part(course, leaves, ranges) for leaves in found]
 
 

@@ -7,6 +7,7 @@ cluster pairs changes; `certune.families.linkage.assembly` makes a function of t
 from __future__ import annotations
 
 import ctypes
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,8 +24,9 @@ from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course
 from certune.kernels import sweep as kernel
 from certune.kernels.compare import HOPELESS
+from certune.kernels.kinetic import follow
 from certune.kernels.panels import contract, panel_edges
-from certune.kernels.series import AFFINE, MOVING, UNIT
+from certune.kernels.series import AFFINE, MEAN, MOVING, UNIT
 
 CONTRACTION_MARGIN = 1e-13
 # Zones of a change may fill this share of an interval; the second one if gaps stay wide.
@@ -102,6 +104,11 @@ def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
                 tied_edges.add(low if kind == kernel.AT_LOW_END else high)
             comparison = Comparison(course.instance, course.line, members.copy())
             found = _order(comparison, kind, low, high)
+            if found == UNKNOWN and kind == kernel.IDENTITY:
+                change = _one_change(comparison, low, high)
+                if change is not None:
+                    question[1:] = change
+                    return kernel.CROSSES
             if found == UNKNOWN or (at_end and found != expected):
                 fruitless[kind] += 1
                 return UNKNOWN
@@ -116,6 +123,35 @@ def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
     if errors:
         raise errors[0]
     return Leaves(intervals, info, splits, marks, partitions, frozenset(tied_edges))
+
+
+def _one_change(
+    comparison: Comparison, low: float, high: float
+) -> tuple[float, float, float] | None:
+    """The zone of the one change of order between two points, and the order before it.
+
+    Proved up to 4 units in the last place of the larger end on both sides; the zone is 12 units
+    wider, so that it stays valid as rounded shares of the interval (5 units at most).
+    """
+    before, after = low, high
+    left, right = comparison.at(low), comparison.at(high)
+    if left * right != -1:
+        return None
+    while before < (middle := 0.5 * (before + after)) < after:
+        order = comparison.at(middle)
+        if order == left:
+            before = middle
+        elif order == right:
+            after = middle
+        else:
+            break
+    unit = math.ulp(max(abs(low), abs(high)))
+    first, last = before - 4 * unit, after + 4 * unit
+    if (first <= low or comparison.on(low, first) == left) and (
+        last >= high or comparison.on(last, high) == right
+    ):
+        return before - 16 * unit, after + 16 * unit, float(left)
+    return None
 
 
 def _order(comparison: Comparison, kind: int, low: float, high: float) -> int:
@@ -148,10 +184,10 @@ def solve_at(
             course.instance.pair_codes,
             course.ordered,
             np.array([[course.low, course.low]]),
-            np.zeros(2, dtype=np.bool_),
-            labels,
+            np.zeros((1, 2), dtype=np.bool_),
             values,
             error,
+            labels,
             left,
             right,
             n_made,
@@ -207,9 +243,17 @@ def _off_diagonal_range(course: Course) -> tuple[float, float]:
 
 
 def sweep_course(
-    course: Course, pruning: Pruning, special: Sequence[float], wide_zone: float = WIDE_ZONE
-) -> Leaves:
-    """All leaves along the course; ``special`` points and the ends may be exact ties."""
+    course: Course,
+    pruning: Pruning,
+    special: Sequence[float],
+    wide_zone: float = WIDE_ZONE,
+    followed: bool = False,
+) -> list[Leaves]:
+    """All leaves along the course; ``special`` points and the ends may be exact ties.
+
+    If it may be ``followed``, the tree is mended along the segment where that is possible, and only
+    what is left is swept.
+    """
     left, right, labels = start_from_duplicates(course.instance.duplicate_of)
     low_end, high_end = course.ends
     n_made = contract(
@@ -223,42 +267,52 @@ def sweep_course(
     )
     if n_made == course.n - 1:
         raise AssertionError("contraction leaves at least two clusters")
-    edges = _edges(course, labels, special)
-    tied = {course.low, *special, course.high}
-    offset = float(np.median(course.first)) if course.mode == AFFINE else 0.0
-    return _sweep(
-        course,
-        lambda *oracle: kernel.sweep(
-            course.kind,
-            course.mode,
-            course.first,
-            course.second,
-            offset,
-            course.power,
-            course.span,
-            course.input_error,
-            course.instance.pair_codes,
-            course.ordered,
-            _neighbours(edges),
-            np.array([t in tied for t in edges.tolist()]),
-            labels,
-            _NO_VALUES,
-            0.0,
-            left,
-            right,
-            n_made,
-            pruning.objective,
-            pruning.reference,
-            pruning.k,
-            wide_zone,
-            *oracle,
-        ),
+    panels = _neighbours(_edges(course, labels, special))
+    functions = (
+        course.kind,
+        course.mode,
+        course.first,
+        course.second,
+        float(np.median(course.first)) if course.mode == AFFINE else 0.0,
+        course.power,
+        course.span,
+        course.input_error,
+        course.instance.pair_codes,
+        course.ordered,
     )
+    start = (labels, left, right, n_made)
+    prunings = (pruning.objective, pruning.reference, pruning.k)
+    ties = np.array([course.low, *special, course.high])
+    found = []
+    if followed and (course.mode != MOVING or course.kind == MEAN):
+        intervals, info, splits, marks, partitions, panels = follow(
+            *functions, panels, _among(panels, ties), *start, *prunings
+        )
+        found.append(Leaves(intervals, info, splits, marks, partitions, frozenset()))
+    if len(panels):
+        found.append(
+            _sweep(
+                course,
+                lambda *oracle: kernel.sweep(
+                    *functions,
+                    panels,
+                    _among(panels, ties),
+                    _NO_VALUES,
+                    0.0,
+                    *start,
+                    *prunings,
+                    wide_zone,
+                    *oracle,
+                ),
+            )
+        )
+    return found
 
 
 def _edges(
     course: Course, labels: NDArray[np.int64], special: Sequence[float]
 ) -> NDArray[np.float64]:
+    tolerance = _panel_tolerance(course, int(labels.max()) + 1)
     stops = [course.low, *(t for t in special if course.low < t < course.high), course.high]
     parts = [
         panel_edges(
@@ -270,11 +324,28 @@ def _edges(
             a,
             b,
             course.input_error,
+            tolerance,
         )
         for a, b in pairwise(stops)
     ]
     # The last edge of a part is the first one of the next.
     return np.concatenate([part[:-1] for part in parts[:-1]] + parts[-1:])
+
+
+def _panel_tolerance(course: Course, clusters: int) -> float:
+    """Model error that panels may have.
+
+    Wide panels are few; but zones of changes as wide as the errors meet each other, the more often
+    the more clusters there are, and along product segments orders change all the time.
+    """
+    if course.mode == AFFINE:
+        return 1e-9
+    return min(1e-5, 2.0 / clusters**3)
+
+
+def _among(panels: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which ends of the panels are one of the points (`np.isin` takes longer for so few)."""
+    return np.asarray((panels[..., None] == points).any(axis=-1))
 
 
 def _neighbours(edges: NDArray[np.float64]) -> NDArray[np.float64]:

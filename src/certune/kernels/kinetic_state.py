@@ -1,0 +1,131 @@
+"""What `certune.kernels.kinetic` carries along: the tree, its proofs, records and work space."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certune.kernels.certificates import Desk
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class Records(NamedTuple):
+    """Records of pairs of nodes: that of a < b starts at ``8 (a width + b)``."""
+
+    flat: Floats
+    bits: Integers
+    known: NDArray[np.uint8]  # is the record of the pair filled?
+    width: int
+    ordered: bool
+
+
+class Forest(NamedTuple):
+    """The tree that is followed; nodes below ``n_first`` are the clusters it starts from."""
+
+    n_first: int
+    left: Integers
+    right: Integers
+    size: Integers
+    highest: Integers
+    hashes: Integers
+    members: Integers  # (nodes, points)
+    order: Integers  # nodes in the order in which they are made
+    stage: Integers  # place of a node in it, -1 for the first clusters
+    until: Integers  # stage at which the node is merged
+    version: Integers  # changes when a node gets other members
+    spare: Integers  # nodes not in use, the number of them last
+
+
+class Proofs(NamedTuple):
+    """Until when the merge that makes a node is proved."""
+
+    low: Floats  # zone of the first failure, infinite if there is none
+    high: Floats
+    second: Floats  # where the next failure may begin
+    code: Integers  # FAILS, AGAIN or LOCATED
+    row: Integers  # the cluster whose nearest changes
+    rival: Integers
+    rival_version: Integers
+
+
+class Kept(NamedTuple):
+    """A tree and its proofs as they were before a repair."""
+
+    left: Integers
+    right: Integers
+    order: Integers
+    until: Integers
+    spare: Integers
+    ends: Floats
+    causes: Integers
+
+
+class Costs(NamedTuple):
+    """Costs of nodes and their best prunings; see `certune.kernels.pruning`."""
+
+    objective: int
+    reference: Integers
+    k: int
+    cost: Integers
+    pair_sum: Integers
+    sums: Integers  # (nodes, points): per member, k-median and k-center only
+    table: Integers
+    split: Integers
+
+
+class Work(NamedTuple):
+    """State of one repair."""
+
+    alive: Integers
+    place: Integers  # of a node in alive, -1
+    n_alive: Integers
+    fresh: Integers  # clusters that the old tree does not have at this stage
+    n_fresh: Integers
+    is_fresh: Flags
+    nearest: Integers
+    formed: Flags
+    queue: Integers
+    stack: Integers
+    basis: Floats
+    values: Floats
+    exponents: Integers
+    found: Floats  # low, high, second of the proof under way
+    found_at: Integers  # code, row, rival
+    forced: Integers  # row, near, rival of the last change (-1: none), sum of their versions
+    forced_codes: Integers  # for min-max, of both pairs of that change
+    wrong: Integers  # guesses that were wrong; was a node of the old tree used for a new one?
+    changed: Flags  # has the node other children now?
+    born: Flags  # has it other members?
+    dropped: Flags  # does the old node not come about any more?
+    zone: Floats  # end of the zone of that change; end of what is unclear
+    doubtful: Integers  # (doubtful, 2): row, rival
+    bounds: Floats  # (candidates, 2): where they may fail first
+    candidates: Integers  # (candidates, 4): row, rival, code, was the failure located?
+    mark: Integers  # per point
+
+
+class Merging(NamedTuple):
+    """What decides ties: the codes of all pairs of points, and lists to hand them over."""
+
+    codes: NDArray[np.uint64]
+    marks: Integers
+    size: Integers
+    head: Integers
+    tail: Integers
+    nxt: Integers
+
+
+class State(NamedTuple):
+    """All that a repair reads and changes."""
+
+    records: Records
+    forest: Forest
+    merging: Merging
+    desk: Desk
+    work: Work
+    proofs: Proofs

@@ -1,0 +1,118 @@
+"""The tree that is followed along a segment, against runs at single parameters and the sweep."""
+
+import numpy as np
+import pytest
+
+import certune as ct
+from certune.families.linkage import revision, sweeping
+
+SEGMENT = ct.Segment({"alpha_0": -1.5, "alpha_1": 1.0}, {"alpha_0": 2.0, "alpha_1": 0.5})
+
+
+def blobs(seed, n=28, metrics=("euclidean",)):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, 4)) + 2.0 * rng.integers(0, 2, (n, 1))
+    return ct.ClusteringInstance(points, target=rng.integers(0, 3, n), metrics=metrics)
+
+
+def family_of(kind):
+    if kind == "product":
+        return ct.Linkage(kind, alpha=[(-5, 5), (-5, 5)]), SEGMENT
+    return ct.Linkage(kind, alpha=(-6, 6)), None
+
+
+def instance_for(kind, seed, n=28):
+    return blobs(seed, n, ("euclidean", "cityblock") if kind == "product" else ("euclidean",))
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """What each sweep of a course returned, and whether it was to be followed."""
+    seen = []
+    original = revision.sweep_course
+
+    def watched(course, pruning, special, wide_zone, followed):
+        found = original(course, pruning, special, wide_zone, followed)
+        seen.append((followed, found))
+        return found
+
+    monkeypatch.setattr(revision, "sweep_course", watched)
+    return seen
+
+
+@pytest.mark.parametrize("kind", ["power-mean", "min-max", "product"])
+def test_generic_data_are_followed_to_the_end(kind, parts):
+    family, segment = family_of(kind)
+    for seed in range(3):
+        family.dual(instance_for(kind, seed), along=segment)
+    followed = [found for wanted, found in parts if wanted]
+    assert followed
+    assert sum(len(found) == 1 for found in followed) >= len(followed) - 1
+
+
+@pytest.mark.parametrize("kind", ["power-mean", "min-max", "product"])
+def test_following_and_sweeping_give_the_same_function(kind, monkeypatch):
+    family, segment = family_of(kind)
+    original = revision.sweep_course
+    for seed in range(3):
+        instance = instance_for(kind, seed)
+        dual = family.dual(instance, along=segment)
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                revision,
+                "sweep_course",
+                lambda course, pruning, special, wide_zone, followed: original(
+                    course, pruning, special, wide_zone, False
+                ),
+            )
+            swept = family.dual(instance, along=segment)
+        assert np.array_equal(dual.values, swept.values)
+        assert np.allclose(dual.starts, swept.starts, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("objective", ["k-means", "k-median", "k-center"])
+@pytest.mark.parametrize("kind", ["power-mean", "min-max"])
+def test_every_pruning_objective_agrees_with_runs(kind, objective):
+    family = ct.Linkage(kind, alpha=(-6, 6), objective=objective)
+    rng = np.random.default_rng(3)
+    for seed in range(2):
+        instance = blobs(10 + seed)
+        dual = family.dual(instance)
+        for alpha in rng.uniform(-6, 6, 40).tolist():
+            assert dual.value_at(alpha) == family.run_exact(instance, alpha)
+
+
+def test_clusters_that_come_and_go_agree_with_runs_between_all_changes():
+    """Between every two changes of the tree there is a run; some changes are 1e-4 apart."""
+    family = ct.Linkage("product", alpha=[(-5, 5), (-5, 5)])
+    instance = instance_for("product", 7, 40)
+    dual = family.dual(instance, along=SEGMENT)
+    middles = 0.5 * (np.asarray(dual.starts) + np.asarray(dual.stops))
+    assert len(middles) > 10
+    for t in middles.tolist():
+        assert dual.value_at(t) == family.run_exact(instance, SEGMENT.at(t))
+
+
+def test_equal_distances_change_order_together(parts):
+    """Mirrored points: every change of order happens twice at the same parameter."""
+    rng = np.random.default_rng(5)
+    half = rng.normal(size=(9, 2)) + [4.0, 0.0]
+    points = np.vstack((half, half * [-1.0, 1.0]))
+    instance = ct.ClusteringInstance(points, target=rng.integers(0, 2, 18))
+    for kind in ("power-mean", "min-max"):
+        family = ct.Linkage(kind, alpha=(-6, 6))
+        dual = family.dual(instance)
+        assert len(dual.undecided) == 0
+        for alpha in rng.uniform(-6, 6, 60).tolist():
+            assert dual.value_at(alpha) == family.run_exact(instance, alpha)
+
+
+def test_coarse_panels_only_cost_time(monkeypatch):
+    """With coarse models zones of changes meet: they are polished, or left to the sweep."""
+    family = ct.Linkage("power-mean", alpha=(-6, 6))
+    instance = blobs(1, 60)
+    expected = family.dual(instance)
+    monkeypatch.setattr(sweeping, "_panel_tolerance", lambda course, clusters: 5e-3)
+    dual = family.dual(instance)
+    assert np.array_equal(dual.values, expected.values)
+    assert np.allclose(dual.starts, expected.starts, rtol=0, atol=1e-11)
