@@ -116,3 +116,26 @@ def test_coarse_panels_only_cost_time(monkeypatch):
     dual = family.dual(instance)
     assert np.array_equal(dual.values, expected.values)
     assert np.allclose(dual.starts, expected.starts, rtol=0, atol=1e-11)
+
+
+def test_many_ties_at_alpha_zero_leave_no_hole():
+    """Powers of 2 as distances: where the tree cannot be followed, windows cover the rest."""
+    powers = [
+        [0, 2, 2, 1, 4, 1, 2, 8, 1],
+        [2, 0, 16, 1, 1, 4, 4, 4, 4],
+        [2, 16, 0, 16, 2, 1, 2, 4, 4],
+        [1, 1, 16, 0, 4, 16, 16, 2, 4],
+        [4, 1, 2, 4, 0, 2, 16, 4, 1],
+        [1, 4, 1, 16, 2, 0, 8, 2, 2],
+        [2, 4, 2, 16, 16, 8, 0, 2, 8],
+        [8, 4, 4, 2, 4, 2, 2, 0, 2],
+        [1, 4, 4, 4, 1, 2, 8, 2, 0],
+    ]
+    instance = ct.ClusteringInstance(
+        distances=np.array(powers, dtype=float), target=[0, 1, 2] * 3, k=3
+    )
+    for ends in ((0.0, 1.0), (-1.0, 1.0)):
+        family = ct.Linkage("min-max", alpha=ends)
+        dual = family.dual(instance)
+        for alpha in np.linspace(*ends, 41).tolist():
+            assert dual.value_at(alpha) == family.run_exact(instance, alpha)

@@ -472,7 +472,7 @@ def follow(
                 else:
                     stuck = True
                     stuck_from = t
-                    stuck_to = work.zone[1]
+                    stuck_to = max(t, work.zone[1])
             from_low = t
             to_high = t
             marked = -1

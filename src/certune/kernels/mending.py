@@ -345,7 +345,6 @@ def _merge_fresh(panel, state, n_made, n_queue, t, share, proving):
             if code == WRONG:
                 work.wrong[0] += 1
                 if work.wrong[0] > 4 * forest.n_first:
-                    work.zone[1] = t
                     return UNCLEAR, n_made
                 work.nearest[work.found_at[1]] = work.found_at[2]
                 progress = True
@@ -417,6 +416,7 @@ def replay(panel, state, first, failed, t, guess):
     work.n_alive[0] = 0
     work.n_fresh[0] = 0
     work.wrong[:] = 0
+    work.zone[1] = t
     work.place[:] = -1
     work.formed[:] = False
     work.is_fresh[:] = False

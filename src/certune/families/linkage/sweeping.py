@@ -137,7 +137,9 @@ def _one_change(
     left, right = comparison.at(low), comparison.at(high)
     if left * right != -1:
         return None
-    while before < (middle := 0.5 * (before + after)) < after:
+    unit = math.ulp(max(abs(low), abs(high)))
+    while after - before > unit:
+        middle = before + 0.5 * (after - before)
         order = comparison.at(middle)
         if order == left:
             before = middle
@@ -145,7 +147,6 @@ def _one_change(
             after = middle
         else:
             break
-    unit = math.ulp(max(abs(low), abs(high)))
     first, last = before - 4 * unit, after + 4 * unit
     if (first <= low or comparison.on(low, first) == left) and (
         last >= high or comparison.on(last, high) == right
