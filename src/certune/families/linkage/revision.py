@@ -57,7 +57,7 @@ def swept(
 
 
 def cut_zones(part: Part, which: NDArray[np.int64], t: float) -> bool:
-    """Cut those zones among ``which`` that hold t at t, in place.
+    """Cut those zones among ``which`` that hold t or end there at t, in place.
 
     Returns False if an order at t is tied or unknown, so that the zones cannot tell the sides.
     """
@@ -67,14 +67,16 @@ def cut_zones(part: Part, which: NDArray[np.int64], t: float) -> bool:
     if _unknown_inside(leaves, (t, t)):
         return False
     splits = leaves.splits
-    for s in which[(splits[which, 0] < t) & (t < splits[which, 1])].tolist():
+    for s in which[(splits[which, 0] <= t) & (t <= splits[which, 1])].tolist():
         check_time()
         low, high, order_left = splits[s, :3].tolist()
+        if low == high:
+            continue
         comparison = Comparison(course.instance, course.line, leaves.split_marks[s])
         order = comparison.at(t)
-        if order == order_left and comparison.on(low, t) == order_left:
+        if order == order_left and (t == low or comparison.on(low, t) == order_left):
             splits[s, 0] = t
-        elif order == -order_left and comparison.on(t, high) == -order_left:
+        elif order == -order_left and (t == high or comparison.on(t, high) == -order_left):
             splits[s, 1] = t
         else:
             return False
