@@ -455,10 +455,12 @@ def follow(
         n_here = 0
         n_steps = 0
         begin = not stuck  # is the tree to be built from t on?
+        settled = -np.inf  # end of the zone of the last change
         while True:
             repaired = -1  # stage from which on the tree has changed
             if begin:
                 begin = False
+                settled = -np.inf
                 work.forced[0] = -1
                 work.forced_codes[:] = UNKNOWN_CODE
                 has_tree = forest.order[0] >= 0
@@ -488,6 +490,7 @@ def follow(
                     break
                 from_low = proofs.low[node]
                 to_high = proofs.high[node]
+                crowded = following <= to_high or from_low <= settled
                 looked_at = node
                 if following <= to_high and proofs.code[node] == LOCATED and other >= 0:
                     looked_at = other
@@ -500,7 +503,7 @@ def follow(
                     stuck = True
                     stuck_from = from_low
                     stuck_to = max(from_low, work.zone[1]) if code == UNCLEAR else from_low
-                elif following <= to_high:
+                elif crowded:
                     if form == AVERAGE and proofs.code[looked_at] == FAILS:
                         _mark_failure(forest, proofs, looked_at, marks)
                         narrow_low, narrow_high, _ = polish(
@@ -552,6 +555,7 @@ def follow(
                         repaired = stage
                         marked = n_splits
                         t = from_low
+                        settled = to_high
                     elif not located and work.wrong[1] == 0:
                         # The old tree again, and the zone as narrow as can be.
                         _put_back(forest, proofs, kept)

@@ -183,7 +183,8 @@ def _same_members(forest, work, p, q, node):
 def _new_node(records, forest, work, p, q, n_queue):
     """Node of the union of p and q, which is an old one if it has the same members.
 
-    Returns the node, and whether the old tree does not have it at this stage.
+    Returns the node, -1 if there is none left for it, and whether the old tree does not have it at
+    this stage.
     """
     if forest.highest[p] > forest.highest[q]:
         p, q = q, p
@@ -210,6 +211,8 @@ def _new_node(records, forest, work, p, q, n_queue):
                     node = old
                     work.wrong[1] = 1
                     break
+        if node < 0:
+            return node, is_new
         forget(records, node)
         forest.hashes[node] = code
         forest.size[node] = size
@@ -350,6 +353,8 @@ def _merge_fresh(panel, state, n_made, n_queue, t, share, proving):
                 progress = True
                 continue
             node, is_new = _new_node(records, forest, work, x, y, n_queue)
+            if node < 0:
+                return UNCLEAR, n_made
             note(proofs, forest, work, node, True)
             _make(work, forest, node, is_new, n_made)
             _fill_row(panel, records, forest, work, node)

@@ -286,7 +286,7 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
                 own,
                 8 * key,
                 start,
-                found[1] if sharp else min(found[0], middle),
+                found[1] if sharp else min(found[1], middle),
                 FINEST if not sharp else 1 if found[1] < np.inf else 0,
                 bar,
             )
@@ -295,7 +295,7 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
                 on_desk = True
                 set_window(panel, t, desk)
                 restrict_to_rest(panel, flat, own, t, desk, 0)
-            until = until_average(panel, flat, 8 * key, t, found[0], desk)
+            until = until_average(panel, flat, 8 * key, t, found[1], desk)
         if until >= found[1]:
             continue
         code = AGAIN

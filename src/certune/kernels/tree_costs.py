@@ -16,7 +16,6 @@ def union_cost(objective, reference, forest, costs, node):
     members = forest.members
     size_a = forest.size[a]
     size_b = forest.size[b]
-    # The node may list its members in another order than its children do.
     cross = np.int64(0)
     if objective == K_MEANS:
         for i in range(size_a):
