@@ -189,8 +189,11 @@ def build_mean(
     bend = 1.0 if box_cox else at_centre
     members, start = members_by_slot(labels, slots)
     place = np.empty(n, np.int64)
+    is_first = np.empty(n, np.bool_)
     for j in range(n):
         place[j] = labels[members[j]] * DEGREE
+        is_first[j] = j == start[labels[members[j]]]
+    zeros = np.zeros(DEGREE)
     weights = np.empty(n)
     factors = np.empty(n)
     exponents = np.empty(n, np.int64)
@@ -203,16 +206,12 @@ def build_mean(
         begin = start[x + 1]
         count = n - begin
         row = flat[x * stride * DEGREE : (x * stride + slots) * DEGREE]
-        single = begin - start[x] == 1
         # Sums over the members of z, then over those of x: shallow, see `model_error`.
-        row[x * DEGREE :] = 0.0
         for i in range(start[x], begin):
             a = members[i]
             values = first[a]
             slopes = second[a]
-            target = row if single else one
-            if not single:
-                one[:] = 0.0
+            target = row if i == start[x] else one
             if mode == MOVING:
                 for j in range(count):
                     b = members[begin + j]
@@ -226,6 +225,8 @@ def build_mean(
                         series,
                         work,
                     )
+                    if is_first[begin + j]:
+                        target[place[begin + j] : place[begin + j] + DEGREE] = 0.0
                     _add_series(target, place[begin + j], series)
             else:
                 if mode == AFFINE:
@@ -241,8 +242,12 @@ def build_mean(
                 if mode == AFFINE or not box_cox:
                     exponentials(weights, exponents, count)
                 for j in range(count):
-                    add_model(table, weights[j], factors[j], target, place[begin + j])
-            if not single:
+                    at = place[begin + j]
+                    if is_first[begin + j]:
+                        add_model(table, weights[j], factors[j], zeros, 0, target, at)
+                    else:
+                        add_model(table, weights[j], factors[j], target, at, target, at)
+            if i > start[x]:
                 for j in range((x + 1) * DEGREE, slots * DEGREE):
                     row[j] += one[j]
         row[x * DEGREE : (x + 1) * DEGREE] = 1.0

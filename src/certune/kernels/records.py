@@ -230,15 +230,15 @@ def _rearranged(builder, vector, lanes):
 
 
 @intrinsic
-def add_model(typing_context, table, weight, factor, target, i):
-    """Add ``weight * p(factor)`` to the record at ``i``, for the polynomials of `series.folded`.
+def add_model(typing_context, table, weight, factor, base, k, target, i):
+    """Put the record at ``k`` plus ``weight * p(factor)`` at ``i``, see `series.folded` for p.
 
     Polynomial 7 - j is polynomial j mirrored at 0: their even parts (lanes 0-3 of the table) and
     odd parts (lanes 4-7) are found by one Horner's rule in ``factor**2``.
     """
 
     def generate(context, builder, signature, arguments):
-        rows, w, r, array, at_i = arguments
+        rows, w, r, before, at_k, array, at_i = arguments
         across = _spread(builder, r, _DOUBLES)
         square = builder.fmul(across, across)
         total = None
@@ -256,18 +256,17 @@ def add_model(typing_context, table, weight, factor, target, i):
         odd = _rearranged(builder, total, [4, 5, 6, 7, 7, 6, 5, 4])
         signs = ir.Constant(_DOUBLES, [1.0] * 4 + [-1.0] * 4)
         value = _fused(builder, builder.fmul(across, signs), odd, even)
-        kind = signature.args[3]
         value = _fused(
             builder,
             _spread(builder, w, _DOUBLES),
             value,
-            _load(context, builder, kind, array, at_i, _DOUBLES),
+            _load(context, builder, signature.args[3], before, at_k, _DOUBLES),
         )
-        _store(context, builder, value, kind, array, at_i)
+        _store(context, builder, value, signature.args[5], array, at_i)
         return context.get_dummy_value()
 
     i8, f8 = types.int64, types.float64
-    return types.void(table, f8, f8, target, i8), generate
+    return types.void(table, f8, f8, base, i8, target, i8), generate
 
 
 @intrinsic
