@@ -4,14 +4,27 @@ numba counts references to every array that a function receives, views or takes 
 with atomic instructions that cost more than the short loops of the sweep.  A *borrowing* kernel
 is compiled without its memory manager: it cannot allocate or return arrays (numba refuses to
 compile that), and whoever calls it owns the arrays.  A *lending* kernel allocates, and is called by
-borrowing ones.  An *inlined* kernel becomes a part of its caller: bundles are long arguments.
+borrowing ones.  An *inlined* kernel becomes a part of its caller.
+
+Arrays travel together as a named tuple.  Every word of a tuple would be an argument of its own, so
+a tuple with many arrays is handed on as a `bundled` one: a pointer to it, with the same fields.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+)
 
 _WITHOUT_COUNTS: dict[str, Any] = {"_nrt": False}
 _WITH_COUNTS: dict[str, Any] = {"_nrt": True}
@@ -19,3 +32,50 @@ _WITH_COUNTS: dict[str, Any] = {"_nrt": True}
 borrowing = njit(cache=True, nogil=True, **_WITHOUT_COUNTS)
 inlined = njit(cache=True, nogil=True, inline="always", **_WITHOUT_COUNTS)
 lending = njit(cache=True, nogil=True, **_WITH_COUNTS)
+
+
+class Bundle(types.Type):  # type: ignore[misc]
+    """Pointer to a named tuple."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        super().__init__(f"Bundle({inner})")
+
+
+@register_model(Bundle)
+class _BundleModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, cgutils.voidptr_t)
+
+
+@intrinsic
+def bundled(typing_context, fields):
+    """Pointer to a copy of a named tuple, on the stack of the calling function.
+
+    It is good until that function returns, and as long as something else owns the arrays: its
+    arguments, or what is used after the last use of the pointer.
+    """
+
+    def generate(context, builder, signature, arguments):
+        place = cgutils.alloca_once_value(builder, arguments[0])
+        return builder.bitcast(place, cgutils.voidptr_t)
+
+    return Bundle(fields)(fields), generate
+
+
+@infer_getattr
+class _BundleFields(AttributeTemplate):  # type: ignore[misc]
+    key = Bundle
+
+    def generic_resolve(self, bundle: Any, name: str) -> Any:
+        inner = bundle.inner
+        return inner.types[inner.fields.index(name)] if name in inner.fields else None
+
+
+@lower_getattr_generic(Bundle)
+def _load_field(context, builder, bundle, value, name):
+    inner = bundle.inner
+    place = inner.fields.index(name)
+    pointer = builder.bitcast(value, context.get_value_type(inner).as_pointer())
+    field = builder.load(cgutils.gep_inbounds(builder, pointer, 0, place))
+    return impl_ret_borrowed(context, builder, inner.types[place], field)

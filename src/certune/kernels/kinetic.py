@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from certune.kernels.borrowing import borrowing
+from certune.kernels.borrowing import borrowing, bundled
 from certune.kernels.certificates import (
     AGAIN,
     FAILS,
@@ -36,15 +36,16 @@ from certune.kernels.mending import replay
 from certune.kernels.polish import polish
 from certune.kernels.proving import is_stale, prove_again
 from certune.kernels.pruning import K_MEANS, fill_table
-from certune.kernels.records import move_record
+from certune.kernels.records import bow, move_record
 from certune.kernels.search_state import Pairs
 from certune.kernels.series import DEGREE, MOVING, UNIT
 from certune.kernels.tree_costs import cut, refresh_tables, union_cost
-from certune.kernels.tree_records import ensure, place_of
+from certune.kernels.tree_records import ensure, place_of, set_chord
 
 SPARE = 32  # nodes that a repair may make beyond those of a tree
 MARGIN = 1e-3  # of a panel, added on both sides to a window left to the sweep
 MOST_WINDOWS = 3  # in one panel; then its rest is left to the sweep
+MOST_CHANGES_MIN = 8
 MOST_STEPS = 64  # per cluster in one panel; then as well
 
 
@@ -55,7 +56,13 @@ def _sort_by_height(panel, records, forest, work, heights, share):
     set_basis(share, work.basis)
     for i in range(n_merges):
         node = forest.order[i]
-        at = ensure(panel, records, forest, forest.left[node], forest.right[node], work.stack)
+        a = forest.left[node]
+        b = forest.right[node]
+        key = a * records.width + b
+        if panel.dense and records.has_chord[key]:
+            heights[node] = (1.0 - share) * records.starts[key] + share * records.ends[key]
+            continue
+        at = ensure(panel, records, forest, a, b, work.stack)
         heights[node] = value_at(panel, records.flat, at, share, work.basis)
     for i in range(1, n_merges):
         node = forest.order[i]
@@ -220,7 +227,17 @@ def follow(
         smallest = min(smallest, largest)
     pairs = Pairs(mode, first, second, power, input_error, pair_codes, ordered)
     flat = np.empty(8 * width * width)
-    records = Records(flat, flat.view(np.int64), np.zeros(width * width, np.uint8), width, ordered)
+    n_chords = width * width if form == AVERAGE else 1
+    records = Records(
+        flat,
+        flat.view(np.int64),
+        np.zeros(width * width, np.uint8),
+        width,
+        ordered,
+        np.empty(n_chords),
+        np.empty(n_chords),
+        np.zeros(n_chords, np.uint8),
+    )
     spare = np.empty(width - count + 1, np.int64)
     forest = Forest(
         count,
@@ -367,19 +384,93 @@ def follow(
         np.full(1, np.inf),
         np.empty(2 * DEGREE),
     )
-    state = State(records, forest, merging, desk, work, proofs)
     heights = np.empty(width)
     sizes = np.empty(count)
     for x in range(count):
         sizes[x] = forest.size[x]
     n_framed = 0 if form == AVERAGE else count
     frame = np.empty((n_framed, n_framed, record_width(kind, form)))
-    frame_flat = frame.reshape(frame.size)
     if form != AVERAGE:
         codes = pair_codes.view(np.int64)
         build_logs(frame, first, codes, ordered, labels0, smallest - 1.0)
+    return _follow_panels(
+        kind,
+        mode,
+        first,
+        second,
+        offset,
+        power,
+        span,
+        input_error,
+        panels,
+        tied,
+        labels0,
+        k,
+        form,
+        smallest,
+        largest,
+        pairs,
+        sizes,
+        frame,
+        heights,
+        records,
+        forest,
+        costs,
+        proofs,
+        kept,
+        work,
+        merging,
+        desk,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _follow_panels(
+    kind,
+    mode,
+    first,
+    second,
+    offset,
+    power,
+    span,
+    input_error,
+    panels,
+    tied,
+    labels0,
+    k,
+    form,
+    smallest,
+    largest,
+    pairs,
+    sizes,
+    frame,
+    heights,
+    records_,
+    forest_,
+    costs_,
+    proofs_,
+    kept_,
+    work_,
+    merging_,
+    desk_,
+):
+    records = bundled(records_)
+    forest = bundled(forest_)
+    costs = bundled(costs_)
+    proofs = bundled(proofs_)
+    kept = bundled(kept_)
+    work = bundled(work_)
+    merging = bundled(merging_)
+    desk = bundled(desk_)
+    state = bundled(State(records, forest, merging, desk, work, proofs))
+    flat = records.flat
+    n = labels0.size
+    count = forest.n_first
+    width = records.width
+    frame_flat = frame.reshape(frame.size)
     labels = np.empty(n, np.int64)
     cut_stack = np.empty(2 * k + 2, np.int64)
+    chord = np.arange(DEGREE) / (DEGREE - 1)
     marks = np.empty(n, np.uint8)
 
     leaves = np.empty((64, 2))
@@ -397,12 +488,16 @@ def follow(
     from_split = -1
     current = -1  # its partition; -1: there is no leaf under way
     which = 0
-    while which < panels.shape[0]:
-        low = panels[which, 0]
+    low = panels[0, 0]
+    reach = np.inf  # width of panels in which changes are dense
+    wanted = max(MOST_CHANGES_MIN, count // 4)
+    while True:
         if form != AVERAGE:
             which = last_joint_panel(mode, power, span, panels, tied, which)
         high = panels[which, 1]
-        which += 1
+        dense = low + 1.25 * reach < high
+        if dense:
+            high = low + reach
         centre = 0.0
         if form == AVERAGE:
             error, sign, box_cox = build_averages(
@@ -430,19 +525,32 @@ def follow(
         factor = (1.0 + error) / (1.0 - error) * (1.0 + 16.0 * UNIT)
         inner = error + 8.0 * (DEGREE + 1) * UNIT
         inner_factor = (1.0 + inner) / (1.0 - inner) * (1.0 + 16.0 * UNIT)
-        panel = Panel(
-            form,
-            kind_of_values(kind, sign),
-            sign,
-            error,
-            low,
-            high,
-            box_cox,
-            centre,
-            power,
-            0 if sign > 0 else -1,
-            factor if sign > 0 else 1.0 / factor,
-            inner_factor if sign > 0 else 1.0 / inner_factor,
+        slack = 1.0
+        if dense and not stuck:
+            bend = 0.0
+            for x in range(count):
+                for z in range(x + 1, count):
+                    bend = max(bend, bow(flat, 8 * (x * width + z), chord))
+            bend = bend * (1.0 + 2.0**-20) + 32.0 * UNIT
+            dense = bend < 0.25
+            slack = factor * (1.0 + bend) / (1.0 - bend) * (1.0 + 32.0 * UNIT)
+        panel = bundled(
+            Panel(
+                form,
+                kind_of_values(kind, sign),
+                sign,
+                error,
+                low,
+                high,
+                box_cox,
+                centre,
+                power,
+                0 if sign > 0 else -1,
+                factor if sign > 0 else 1.0 / factor,
+                inner_factor if sign > 0 else 1.0 / inner_factor,
+                dense and not stuck,
+                slack if sign > 0 else 1.0 / slack,
+            )
         )
         desk.window_from[0] = np.inf
         if not stuck:
@@ -452,7 +560,13 @@ def follow(
                     for z in range(x + 1, count):
                         move_record(frame_flat, 8 * (x * count + z), flat, 8 * (x * width + z))
                 records.known[x * width + x + 1 : x * width + count] = 1
+        if panel.dense:
+            records.has_chord[:] = 0
+            for x in range(count):
+                for z in range(x + 1, count):
+                    set_chord(records, sign, x, z)
         n_here = 0
+        n_changes = 0
         n_steps = 0
         begin = not stuck  # is the tree to be built from t on?
         settled = -np.inf  # end of the zone of the last change
@@ -490,6 +604,11 @@ def follow(
                     break
                 from_low = proofs.low[node]
                 to_high = proofs.high[node]
+                if form == AVERAGE and n_changes >= 2 * wanted and from_low > settled > low:
+                    # Too many changes for such a wide panel: it ends here.
+                    high = settled
+                    _sort_by_height(panel, records, forest, work, heights, share_of(panel, high))
+                    break
                 crowded = following <= to_high or from_low <= settled
                 looked_at = node
                 if following <= to_high and proofs.code[node] == LOCATED and other >= 0:
@@ -556,6 +675,7 @@ def follow(
                         marked = n_splits
                         t = from_low
                         settled = to_high
+                        n_changes += 1
                     elif not located and work.wrong[1] == 0:
                         # The old tree again, and the zone as narrow as can be.
                         _put_back(forest, proofs, kept)
@@ -663,6 +783,13 @@ def follow(
             t = window_high
             start = t
             if window_high >= high:
+                break
+        if form == AVERAGE and (dense or n_changes > wanted):
+            reach = (high - low) * min(4.0, wanted / max(1, n_changes))
+        low = high
+        if high >= panels[which, 1]:
+            which += 1
+            if which == panels.shape[0]:
                 break
     if current >= 0:
         if n_leaves == leaves.shape[0]:

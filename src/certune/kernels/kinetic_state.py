@@ -22,6 +22,11 @@ class Records(NamedTuple):
     known: NDArray[np.uint8]  # is the record of the pair filled?
     width: int
     ordered: bool
+    # In dense panels: values at both ends of the panel, times the sign of the order, of (a, b) and
+    # of (b, a), at ``a width + b``.
+    starts: Floats
+    ends: Floats
+    has_chord: NDArray[np.uint8]  # are they filled?
 
 
 class Forest(NamedTuple):

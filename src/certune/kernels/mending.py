@@ -23,7 +23,14 @@ from certune.kernels.frames import AVERAGE
 from certune.kernels.proving import note, prove
 from certune.kernels.records import below_scaled, blend_records, dot_record
 from certune.kernels.series import MINMAX, exponentials
-from certune.kernels.tree_records import combine, ensure, forget, place_of
+from certune.kernels.tree_records import (
+    blend_chords,
+    combine,
+    ensure,
+    forget,
+    place_of,
+    set_chord,
+)
 
 
 @borrowing
@@ -74,6 +81,8 @@ def _guess(panel, records, forest, work, x, share):
     n_alive = work.n_alive[0]
     width = records.width
     known = records.known
+    if panel.dense:
+        return _guess_by_chords(panel, records, forest, work, x, share)
     for i in range(n_alive):
         c = alive[i]
         if c != x and known[x * width + c if x < c else c * width + x] == 0:
@@ -102,6 +111,30 @@ def _guess(panel, records, forest, work, x, share):
         if alive[i] != x and values[i] < best:
             best = values[i]
             nearest = alive[i]
+    return nearest
+
+
+@borrowing
+def _guess_by_chords(panel, records, forest, work, x, share):
+    """Do the same by chords."""
+    alive = work.alive
+    row = x * records.width
+    starts = records.starts
+    ends = records.ends
+    has_chord = records.has_chord
+    nearest = -1
+    best = np.inf
+    for i in range(work.n_alive[0]):
+        c = alive[i]
+        if c == x:
+            continue
+        if has_chord[row + c] == 0:
+            ensure(panel, records, forest, x, c, work.stack)
+            set_chord(records, panel.sign, x, c)
+        value = (1.0 - share) * starts[row + c] + share * ends[row + c]
+        if value < best:
+            best = value
+            nearest = c
     return nearest
 
 
@@ -180,7 +213,7 @@ def _same_members(forest, work, p, q, node):
 
 
 @borrowing
-def _new_node(records, forest, work, p, q, n_queue):
+def _new_node(records, dense, forest, work, p, q, n_queue):
     """Node of the union of p and q, which is an old one if it has the same members.
 
     Returns the node, -1 if there is none left for it, and whether the old tree does not have it at
@@ -213,7 +246,7 @@ def _new_node(records, forest, work, p, q, n_queue):
                     break
         if node < 0:
             return node, is_new
-        forget(records, node)
+        forget(records, node, dense)
         forest.hashes[node] = code
         forest.size[node] = size
         forest.version[node] += 1
@@ -249,13 +282,17 @@ def _make(work, forest, node, is_fresh, n_made):
 
 
 @borrowing
-def _fill_row(panel, records, forest, work, node):
-    """Fill the records of a node that was just made."""
+def _fill_row(panel, records, forest, work, node, only_chords):
+    """Fill the records of a node that was just made, or just its chords where there are some."""
     p = forest.left[node]
     q = forest.right[node]
     total = forest.size[node]
     weight_p = forest.size[p] / total
     weight_q = forest.size[q] / total
+    if panel.dense:
+        blend_chords(records, node, p, q, weight_p, weight_q, work.alive, work.n_alive[0])
+        if only_chords:
+            return
     if panel.form == AVERAGE:
         _fill_averages(
             records.flat,
@@ -299,14 +336,14 @@ def _fill_averages(flat, known, width, node, p, q, weight_p, weight_q, alive, n_
 
 
 @borrowing
-def _pair_up(panel, records, work, share):
+def _pair_up(panel, records, forest, work, share):
     """Where guesses go round in a circle (ties), let the closest two point at each other."""
     work.wrong[0] += 1
     best = np.inf
     chosen = -1
     for i in range(work.n_fresh[0]):
         x = work.fresh[i]
-        at = place_of(records, x, work.nearest[x])
+        at = ensure(panel, records, forest, x, work.nearest[x], work.stack)
         value = value_at(panel, records.flat, at, share, work.basis)
         if value < best:
             best = value
@@ -318,7 +355,7 @@ def _pair_up(panel, records, work, share):
 
 
 @borrowing
-def _merge_fresh(panel, state, n_made, n_queue, t, share, proving):
+def _merge_fresh(panel, state, n_made, n_queue, t, share, proving, trusted):
     """Merge fresh clusters that are nearest to each other; returns a code and the merges made.
 
     Without ``proving``, guesses are taken for the truth.
@@ -330,7 +367,9 @@ def _merge_fresh(panel, state, n_made, n_queue, t, share, proving):
     progress = True
     while work.n_fresh[0] > 1:
         if not progress:
-            if work.n_fresh[0] < work.n_alive[0] or not _pair_up(panel, records, work, share):
+            if work.n_fresh[0] < work.n_alive[0] or not _pair_up(
+                panel, records, forest, work, share
+            ):
                 break
         progress = False
         i = 0
@@ -352,12 +391,12 @@ def _merge_fresh(panel, state, n_made, n_queue, t, share, proving):
                 work.nearest[work.found_at[1]] = work.found_at[2]
                 progress = True
                 continue
-            node, is_new = _new_node(records, forest, work, x, y, n_queue)
+            node, is_new = _new_node(records, panel.dense, forest, work, x, y, n_queue)
             if node < 0:
                 return UNCLEAR, n_made
             note(proofs, forest, work, node, True)
             _make(work, forest, node, is_new, n_made)
-            _fill_row(panel, records, forest, work, node)
+            _fill_row(panel, records, forest, work, node, trusted)
             n_made += 1
             progress = True
             i = 0
@@ -398,6 +437,28 @@ def _clears(form, kind, sign, factor, flat, known, width, fresh, n_fresh, p, q):
                     bar = factor * end_of(kind, flat, 8 * own + end)
                     if not side * end_of(kind, flat, 8 * key + end) > side * bar:
                         return False
+    return True
+
+
+@borrowing
+def _clears_by_chords(starts, ends, has_chord, slack, share, width, fresh, n_fresh, p, q):
+    """Do the same by chords, from a share of the panel on."""
+    own = p * width + q
+    if has_chord[own] == 0:
+        return False
+    rest = 1.0 - share
+    bar = (rest * starts[own] + share * ends[own]) * slack
+    end_bar = ends[own] * slack
+    for i in range(n_fresh):
+        c = fresh[i]
+        if c == p or c == q:
+            continue
+        for row in (p, q):
+            key = row * width + c
+            if has_chord[key] == 0 or not (
+                rest * starts[key] + share * ends[key] > bar and ends[key] > end_bar
+            ):
+                return False
     return True
 
 
@@ -451,19 +512,35 @@ def replay(panel, state, first, failed, t, guess):
         if work.place[p] >= 0 and work.place[q] >= 0 and node != failed:
             if trusted:
                 code = HOLDS
-                if work.n_fresh[0] > 0 and not _clears(
-                    panel.form,
-                    panel.kind,
-                    panel.sign,
-                    panel.factor,
-                    records.flat,
-                    records.known,
-                    records.width,
-                    work.fresh,
-                    work.n_fresh[0],
-                    p,
-                    q,
-                ):
+                clear = work.n_fresh[0] == 0
+                if not clear and panel.dense:
+                    clear = _clears_by_chords(
+                        records.starts,
+                        records.ends,
+                        records.has_chord,
+                        panel.slack,
+                        share_of(panel, t),
+                        records.width,
+                        work.fresh,
+                        work.n_fresh[0],
+                        p,
+                        q,
+                    )
+                elif not clear:
+                    clear = _clears(
+                        panel.form,
+                        panel.kind,
+                        panel.sign,
+                        panel.factor,
+                        records.flat,
+                        records.known,
+                        records.width,
+                        work.fresh,
+                        work.n_fresh[0],
+                        p,
+                        q,
+                    )
+                if not clear:
                     code = prove(panel, state, p, q, work.fresh, work.n_fresh[0], t, False, -1)
                     if code == HOLDS:
                         note(proofs, forest, work, node, False)
@@ -475,11 +552,24 @@ def replay(panel, state, first, failed, t, guess):
                 return UNCLEAR
             if code == HOLDS:
                 _make(work, forest, node, False, n_made)
-                if not trusted and panel.form != AVERAGE:
-                    _fill_row(panel, records, forest, work, node)
+                if not trusted and (panel.dense or panel.form != AVERAGE):
+                    _fill_row(panel, records, forest, work, node, True)
+                elif panel.dense:
+                    blend_chords(
+                        records,
+                        node,
+                        p,
+                        q,
+                        forest.size[p] / forest.size[node],
+                        forest.size[q] / forest.size[node],
+                        work.fresh,
+                        work.n_fresh[0],
+                    )
                 n_made += 1
                 if _lost_nearest(work.fresh, work.n_fresh[0], work.nearest, p, q):
-                    code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree)
+                    code, n_made = _merge_fresh(
+                        panel, state, n_made, n_queue, t, share, has_tree, trusted
+                    )
                     if code == UNCLEAR:
                         return UNCLEAR
                 continue
@@ -487,10 +577,10 @@ def replay(panel, state, first, failed, t, guess):
         for part in (p, q):
             if work.place[part] >= 0:
                 _freshen(work, part)
-        code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree)
+        code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree, trusted)
         if code == UNCLEAR:
             return UNCLEAR
-    code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree)
+    code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree, trusted)
     if code == UNCLEAR or n_made < n_merges:
         return UNCLEAR
     spare = forest.spare

@@ -19,7 +19,9 @@ from certune.kernels.certificates import (
     restrict_to_rest,
     set_bar,
     set_window,
+    share_of,
     until_average,
+    until_chord,
     until_ends,
 )
 from certune.kernels.compare import tie_prefers
@@ -28,7 +30,7 @@ from certune.kernels.frames import AVERAGE
 from certune.kernels.identities import identical
 from certune.kernels.records import below_scaled, blend_records, move_record
 from certune.kernels.series import MAXIMUM, MINIMUM
-from certune.kernels.tree_records import ensure, place_of
+from certune.kernels.tree_records import ensure, set_chord
 
 
 @borrowing
@@ -126,6 +128,28 @@ def _doubtful_averages(flat, known, own, factor, flip, width, p, q, rivals, n_ri
 
 
 @borrowing
+def _doubtful_chords(
+    starts, ends, has_chord, share, bar, end_bar, width, p, q, rivals, n_rivals, doubtful
+):
+    """Do the same by chords, from a share of the panel on."""
+    count = 0
+    rest = 1.0 - share
+    for i in range(n_rivals):
+        c = rivals[i]
+        if c == p or c == q:
+            continue
+        for row in (p, q):
+            key = row * width + c
+            if has_chord[key] == 0 or not (
+                rest * starts[key] + share * ends[key] > bar and ends[key] > end_bar
+            ):
+                doubtful[count, 0] = row
+                doubtful[count, 1] = c
+                count += 1
+    return count
+
+
+@borrowing
 def _unite_averages(
     flat,
     known,
@@ -219,9 +243,41 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
     found[0] = np.inf
     found[1] = np.inf
     found[2] = np.inf
-    own = ensure(panel, records, forest, p, q, work.stack)
     average = panel.form == AVERAGE
-    if average and union >= 0:
+    by_chords = panel.dense and union < 0
+    own = 8 * (p * width + q if p < q else q * width + p)
+    start_own = 0.0
+    end_own = 0.0
+    share = 0.0
+    if by_chords:
+        key = p * width + q
+        if not records.has_chord[key]:
+            ensure(panel, records, forest, p, q, work.stack)
+            set_chord(records, panel.sign, p, q)
+        share = share_of(panel, t)
+        start_own = records.starts[key]
+        end_own = records.ends[key]
+        n_doubtful = _doubtful_chords(
+            records.starts,
+            records.ends,
+            records.has_chord,
+            share,
+            ((1.0 - share) * start_own + share * end_own) * panel.slack,
+            end_own * panel.slack,
+            width,
+            p,
+            q,
+            rivals,
+            n_rivals,
+            work.doubtful,
+        )
+        if n_doubtful == 0:
+            return HOLDS
+    else:
+        ensure(panel, records, forest, p, q, work.stack)
+    if by_chords:
+        pass
+    elif average and union >= 0:
         n_doubtful = _unite_averages(
             flat,
             known,
@@ -263,7 +319,11 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
         row = work.doubtful[i, 0]
         c = work.doubtful[i, 1]
         key = row * width + c if row < c else c * width + row
-        if known[key] == 0:
+        if by_chords:
+            if records.has_chord[row * width + c] == 0:
+                ensure(panel, records, forest, row, c, work.stack)
+                set_chord(records, panel.sign, row, c)
+        elif known[key] == 0:
             ensure(panel, records, forest, row, c, work.stack)
             if average and below_scaled(flat, 8 * key, own, panel.factor, panel.flip) == 0:
                 continue
@@ -290,6 +350,11 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
                 FINEST if not sharp else 1 if found[1] < np.inf else 0,
                 bar,
             )
+        elif start == t and by_chords:
+            key_c = row * width + c
+            until = until_chord(
+                panel, share, records.starts[key_c], records.ends[key_c], start_own, end_own
+            )
         elif start == t:
             if not on_desk:
                 on_desk = True
@@ -301,6 +366,9 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
         code = AGAIN
         low = high = until
         if not until > start:
+            if by_chords:
+                ensure(panel, records, forest, p, q, work.stack)
+                ensure(panel, records, forest, row, c, work.stack)
             code, low, high = judge(panel, flat, own, 8 * key, start, desk)
         if code == UNCLEAR:
             order = _tied(panel, forest, merging, desk, row, near, c)
@@ -325,6 +393,7 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
         work.candidates[n_candidates, 3] = not until > start
         n_candidates += 1
     if n_candidates > 0:
+        ensure(panel, records, forest, p, q, work.stack)
         _sharpen(panel, state, own, n_candidates, t)
     return HOLDS
 
@@ -362,8 +431,10 @@ def _sharpen(panel, state, own, n_candidates, t):
             other = candidates[second, 1]
             if candidates[second, 0] == row:
                 # Two rivals with the same function fail together: the tie rule picks one.
-                move_record(records.flat, place_of(records, row, rival), desk.flat, 8)
-                move_record(records.flat, place_of(records, row, other), desk.flat, 16)
+                at = ensure(panel, records, forest, row, rival, work.stack)
+                move_record(records.flat, at, desk.flat, 8)
+                at = ensure(panel, records, forest, row, other, work.stack)
+                move_record(records.flat, at, desk.flat, 16)
                 order = _tied(panel, forest, merging, desk, row, rival, other)
                 if order != 0:
                     bounds[first if order < 0 else second, 0] = np.inf
@@ -371,7 +442,8 @@ def _sharpen(panel, state, own, n_candidates, t):
             if candidates[second, 3]:
                 break
             to_locate = second
-        at = place_of(records, candidates[to_locate, 0], candidates[to_locate, 1])
+        row = candidates[to_locate, 0]
+        at = ensure(panel, records, forest, row, candidates[to_locate, 1], work.stack)
         code, low, high = judge(panel, records.flat, own, at, t, desk)
         candidates[to_locate, 2] = code
         candidates[to_locate, 3] = 1

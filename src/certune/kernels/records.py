@@ -165,6 +165,49 @@ def below_scaled(typing_context, flat, i, j, factor, flip):
     return i8(flat, i8, i8, f8, i8), generate
 
 
+def _reduced(builder, vector, combine):
+    """Combine the lanes of a vector pairwise."""
+    half = LANES // 2
+    while half > 0:
+        parts = [
+            builder.shuffle_vector(
+                vector,
+                ir.Constant(vector.type, ir.Undefined),
+                ir.Constant(ir.VectorType(_INDEX, half), list(range(start, start + half))),
+            )
+            for start in (0, half)
+        ]
+        vector = combine(*parts)
+        half //= 2
+    return builder.extract_element(vector, _INDEX(0))
+
+
+@intrinsic
+def bow(typing_context, flat, i, chord):
+    """Largest distance of the coefficients at i from their chord, relative to the chord.
+
+    ``chord`` holds the shares of the last coefficient in it.
+    """
+
+    def generate(context, builder, signature, arguments):
+        array, at_i, shares = arguments
+        record = _load(context, builder, signature.args[0], array, at_i, _DOUBLES)
+        zero = ir.IntType(64)(0)
+        share = _load(context, builder, signature.args[2], shares, zero, _DOUBLES)
+        first = _spread(builder, builder.extract_element(record, _INDEX(0)), _DOUBLES)
+        last = _spread(builder, builder.extract_element(record, _INDEX(LANES - 1)), _DOUBLES)
+        line = _fused(builder, share, builder.fsub(last, first), first)
+        ratio = builder.fdiv(builder.fsub(record, line), line)
+        negative = builder.fsub(ir.Constant(_DOUBLES, [0.0] * LANES), ratio)
+
+        def larger(one, other):
+            return builder.select(builder.fcmp_ordered(">", one, other), one, other)
+
+        return _reduced(builder, larger(ratio, negative), larger)
+
+    return types.float64(flat, types.int64, chord), generate
+
+
 @intrinsic
 def dot_record(typing_context, flat, i, weights):
     """Sum of the lanes of the record at i, each times its weight."""
@@ -176,19 +219,7 @@ def dot_record(typing_context, flat, i, weights):
             _load(context, builder, signature.args[0], array, at_i, _DOUBLES),
             _load(context, builder, signature.args[2], weight, zero, _DOUBLES),
         )
-        half = LANES // 2
-        while half > 0:
-            parts = [
-                builder.shuffle_vector(
-                    total,
-                    ir.Constant(total.type, ir.Undefined),
-                    ir.Constant(ir.VectorType(_INDEX, half), list(range(start, start + half))),
-                )
-                for start in (0, half)
-            ]
-            total = builder.fadd(parts[0], parts[1])
-            half //= 2
-        return builder.extract_element(total, _INDEX(0))
+        return _reduced(builder, total, builder.fadd)
 
     return types.float64(flat, types.int64, weights), generate
 

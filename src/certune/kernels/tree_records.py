@@ -6,6 +6,7 @@ from certune.kernels.borrowing import borrowing
 from certune.kernels.ends import union_of_ends
 from certune.kernels.frames import AVERAGE
 from certune.kernels.records import blend_records
+from certune.kernels.series import DEGREE
 
 
 @borrowing
@@ -70,9 +71,48 @@ def ensure(panel, records, forest, a, b, stack):
 
 
 @borrowing
-def forget(records, node):
+def set_chord(records, sign, a, b):
+    """Fill the chord of two nodes from their record."""
+    at = place_of(records, a, b)
+    for key in (a * records.width + b, b * records.width + a):
+        records.starts[key] = sign * records.flat[at]
+        records.ends[key] = sign * records.flat[at + DEGREE - 1]
+        records.has_chord[key] = 1
+
+
+@borrowing
+def blend_chords(records, node, p, q, weight_p, weight_q, others, n_others):
+    """Fill the chords of a node with others from those of its parts, where these have some."""
+    width = records.width
+    starts = records.starts
+    ends = records.ends
+    has_chord = records.has_chord
+    for i in range(n_others):
+        c = others[i]
+        at_p = p * width + c
+        at_q = q * width + c
+        if c == node or has_chord[at_p] == 0 or has_chord[at_q] == 0:
+            continue
+        here = node * width + c
+        there = c * width + node
+        start = weight_p * starts[at_p] + weight_q * starts[at_q]
+        end = weight_p * ends[at_p] + weight_q * ends[at_q]
+        starts[here] = start
+        starts[there] = start
+        ends[here] = end
+        ends[there] = end
+        has_chord[here] = 1
+        has_chord[there] = 1
+
+
+@borrowing
+def forget(records, node, dense):
     """The records of a node are those of other members from now on."""
     width = records.width
     for other in range(node):
         records.known[other * width + node] = 0
     records.known[node * width + node + 1 : (node + 1) * width] = 0
+    if dense:
+        for other in range(width):
+            records.has_chord[other * width + node] = 0
+        records.has_chord[node * width : (node + 1) * width] = 0
