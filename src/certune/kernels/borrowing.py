@@ -29,9 +29,32 @@ from numba.extending import (
 _WITHOUT_COUNTS: dict[str, Any] = {"_nrt": False}
 _WITH_COUNTS: dict[str, Any] = {"_nrt": True}
 
-borrowing = njit(cache=True, nogil=True, **_WITHOUT_COUNTS)
 inlined = njit(cache=True, nogil=True, inline="always", **_WITHOUT_COUNTS)
-lending = njit(cache=True, nogil=True, **_WITH_COUNTS)
+
+
+def _compiled_once(function: Any, **options: Any) -> Any:
+    """Compile a kernel for types alone: numba would make a copy for every constant argument."""
+    dispatcher = njit(cache=True, nogil=True, **options)(function)
+    template_for = dispatcher.get_call_template
+
+    def template_for_types(arguments: Any, keywords: Any) -> Any:
+        return template_for(
+            tuple(types.unliteral(kind) for kind in arguments),
+            {name: types.unliteral(kind) for name, kind in keywords.items()},
+        )
+
+    dispatcher.get_call_template = template_for_types
+    return dispatcher
+
+
+def borrowing(function: Any) -> Any:
+    """Compile a kernel that only uses arrays it is given."""
+    return _compiled_once(function, **_WITHOUT_COUNTS)
+
+
+def lending(function: Any) -> Any:
+    """Compile a kernel that makes arrays and is called by borrowing ones."""
+    return _compiled_once(function, **_WITH_COUNTS)
 
 
 class Bundle(types.Type):  # type: ignore[misc]
@@ -53,7 +76,7 @@ def bundled(typing_context, fields):
     """Pointer to a copy of a named tuple, on the stack of the calling function.
 
     It is good until that function returns, and as long as something else owns the arrays: its
-    arguments, or what is used after the last use of the pointer.
+    arguments, or what it hands to `keep_alive` in the end.
     """
 
     def generate(context, builder, signature, arguments):
@@ -61,6 +84,11 @@ def bundled(typing_context, fields):
         return builder.bitcast(place, cgutils.voidptr_t)
 
     return Bundle(fields)(fields), generate
+
+
+@njit(cache=True, nogil=True, **_WITHOUT_COUNTS)
+def keep_alive(owners):
+    """Own arrays up to this call."""
 
 
 @infer_getattr

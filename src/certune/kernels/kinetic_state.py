@@ -8,10 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.kernels.certificates import Desk
+from certune.kernels.search_state import Pairs
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+
+class Source(NamedTuple):
+    """What the records of a panel are built from."""
+
+    kind: int
+    form: int
+    pairs: Pairs
+    offset: float
+    span: float
+    labels: Integers
+    sizes: Floats  # of the first clusters
+    smallest: float
+    largest: float
+    frame: Floats  # for ENDS: their logarithms, and values at the ends of the panel
 
 
 class Records(NamedTuple):
@@ -58,18 +74,6 @@ class Proofs(NamedTuple):
     rival_version: Integers
 
 
-class Kept(NamedTuple):
-    """A tree and its proofs as they were before a repair."""
-
-    left: Integers
-    right: Integers
-    order: Integers
-    until: Integers
-    spare: Integers
-    ends: Floats
-    causes: Integers
-
-
 class Costs(NamedTuple):
     """Costs of nodes and their best prunings; see `certune.kernels.pruning`."""
 
@@ -103,7 +107,7 @@ class Work(NamedTuple):
     found_at: Integers  # code, row, rival
     forced: Integers  # row, near, rival of the last change (-1: none), sum of their versions
     forced_codes: Integers  # for min-max, of both pairs of that change
-    wrong: Integers  # guesses that were wrong; was a node of the old tree used for a new one?
+    n_wrong: Integers  # guesses that were wrong
     changed: Flags  # has the node other children now?
     born: Flags  # has it other members?
     dropped: Flags  # does the old node not come about any more?
@@ -112,6 +116,7 @@ class Work(NamedTuple):
     bounds: Floats  # (candidates, 2): where they may fail first
     candidates: Integers  # (candidates, 4): row, rival, code, was the failure located?
     mark: Integers  # per point
+    heights: Floats  # of nodes
 
 
 class Merging(NamedTuple):

@@ -242,7 +242,6 @@ def _new_node(records, dense, forest, work, p, q, n_queue):
                 old = work.queue[i]
                 if not work.formed[old] and work.dropped[old]:
                     node = old
-                    work.wrong[1] = 1
                     break
         if node < 0:
             return node, is_new
@@ -338,7 +337,7 @@ def _fill_averages(flat, known, width, node, p, q, weight_p, weight_q, alive, n_
 @borrowing
 def _pair_up(panel, records, forest, work, share):
     """Where guesses go round in a circle (ties), let the closest two point at each other."""
-    work.wrong[0] += 1
+    work.n_wrong[0] += 1
     best = np.inf
     chosen = -1
     for i in range(work.n_fresh[0]):
@@ -348,7 +347,7 @@ def _pair_up(panel, records, forest, work, share):
         if value < best:
             best = value
             chosen = x
-    if chosen < 0 or work.wrong[0] > 4 * work.n_fresh[0]:
+    if chosen < 0 or work.n_wrong[0] > 4 * work.n_fresh[0]:
         return False
     work.nearest[work.nearest[chosen]] = chosen
     return True
@@ -385,8 +384,8 @@ def _merge_fresh(panel, state, n_made, n_queue, t, share, proving, trusted):
             if code == UNCLEAR:
                 return UNCLEAR, n_made
             if code == WRONG:
-                work.wrong[0] += 1
-                if work.wrong[0] > 4 * forest.n_first:
+                work.n_wrong[0] += 1
+                if work.n_wrong[0] > 4 * forest.n_first:
                     return UNCLEAR, n_made
                 work.nearest[work.found_at[1]] = work.found_at[2]
                 progress = True
@@ -481,7 +480,7 @@ def replay(panel, state, first, failed, t, guess):
     set_basis(share, work.basis)
     work.n_alive[0] = 0
     work.n_fresh[0] = 0
-    work.wrong[:] = 0
+    work.n_wrong[0] = 0
     work.zone[1] = t
     work.place[:] = -1
     work.formed[:] = False

@@ -50,6 +50,7 @@ from certune.kernels.frames import (
     restriction,
 )
 from certune.kernels.identities import remember
+from certune.kernels.leaves import number_of, room_for, write_leaf
 from certune.kernels.pruning import cut, fill_table, join, merged_cost
 from certune.kernels.search_state import (
     Costs,
@@ -71,13 +72,6 @@ MOST_UNKNOWN_LEAVES = 1000  # after that many undecided leaves no interval is sp
 NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
 ACCURATE = 1e-13  # models at least this accurate are not rebuilt to gain accuracy
 SHARED = 0.25  # an interval shares the frame of its parent if it fills this much of it
-
-
-@njit(cache=True, nogil=True)
-def _grown(array):
-    bigger = np.empty((2 * array.shape[0],) + array.shape[1:], dtype=array.dtype)
-    bigger[: array.shape[0]] = array
-    return bigger
 
 
 @njit(cache=True, nogil=True)
@@ -107,21 +101,6 @@ def _labels_of(marks, active, n_active, head, tail, nxt, labels, sizes, size):
 def _frame_of(pool, start, slots, width):
     """View a frame inside the pool."""
     return pool[start : start + slots * slots * width].reshape((slots, slots, width))
-
-
-@njit(cache=True, nogil=True)
-def _record_partition(labels, partitions, n_partitions):
-    """Index of the partition among those seen, new or old (most recent first)."""
-    for i in range(n_partitions - 1, -1, -1):
-        same = True
-        for p in range(labels.size):
-            if partitions[i, p] != labels[p]:
-                same = False
-                break
-        if same:
-            return i
-    partitions[n_partitions] = labels
-    return n_partitions
 
 
 @njit(cache=True, nogil=True)
@@ -461,19 +440,21 @@ def sweep(
                         n_unknown += 1
                     else:
                         cut(made[0] - 1, left, right, split, head, tail, nxt, k, flat, cut_stack)
-                        if n_partitions == partitions.shape[0]:
-                            partitions = _grown(partitions)
-                        which = _record_partition(flat, partitions, n_partitions)
-                        if which == n_partitions:
-                            n_partitions += 1
-                    if n_leaves == leaves.shape[0]:
-                        leaves = _grown(leaves)
-                        leaf_info = _grown(leaf_info)
-                    leaves[n_leaves, 0] = f_low[depth]
-                    leaves[n_leaves, 1] = f_high[depth]
-                    leaf_info[n_leaves, 0] = f_splits[depth, 0]
-                    leaf_info[n_leaves, 1] = f_splits[depth, 1]
-                    leaf_info[n_leaves, 2] = which
+                        partitions = room_for(partitions, n_partitions)
+                        which = number_of(flat, partitions, n_partitions)
+                        n_partitions = max(n_partitions, which + 1)
+                    leaves = room_for(leaves, n_leaves)
+                    leaf_info = room_for(leaf_info, n_leaves)
+                    write_leaf(
+                        leaves,
+                        leaf_info,
+                        n_leaves,
+                        f_low[depth],
+                        f_high[depth],
+                        f_splits[depth, 0],
+                        f_splits[depth, 1],
+                        which,
+                    )
                     n_leaves += 1
                     depth -= 1
                     continue
@@ -482,9 +463,8 @@ def sweep(
                 f_cut[depth] = -1
                 if status == ZONE:
                     f_cut[depth] = n_splits
-                    if n_splits == splits.shape[0]:
-                        splits = _grown(splits)
-                        split_marks = _grown(split_marks)
+                    splits = room_for(splits, n_splits)
+                    split_marks = room_for(split_marks, n_splits)
                     x = best[0]
                     y = stop[depth, x, 0]
                     z = stop[depth, x, 1]

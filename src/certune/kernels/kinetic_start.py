@@ -1,0 +1,204 @@
+"""What `certune.kernels.kinetic` starts from: the first clusters, their costs, and work space."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from certune.kernels.borrowing import bundled
+from certune.kernels.certificates import Desk
+from certune.kernels.cost_memory import point_hashes
+from certune.kernels.ends import UNKNOWN_CODE
+from certune.kernels.kinetic_state import Costs, Forest, Merging, Proofs, Records, Work
+from certune.kernels.pruning import K_MEANS, fill_table
+from certune.kernels.series import DEGREE
+from certune.kernels.tree_costs import union_cost
+
+SPARE = 32  # nodes that a repair may make beyond those of a tree
+
+
+@njit(cache=True, nogil=True)
+def new_records(count, average, ordered):
+    """Room for the records of all pairs of nodes of a tree of ``count`` first clusters."""
+    width = 2 * count - 1 + SPARE
+    flat = np.empty(8 * width * width)
+    n_chords = width * width if average else 1
+    return Records(
+        flat,
+        flat.view(np.int64),
+        np.zeros(width * width, np.uint8),
+        width,
+        ordered,
+        np.empty(n_chords),
+        np.empty(n_chords),
+        np.zeros(n_chords, np.uint8),
+    )
+
+
+@njit(cache=True, nogil=True)
+def first_clusters(labels, left, right, n_made, width, objective, reference, k):
+    """The forest of the merges made before, and the costs of its nodes.
+
+    The first clusters are nodes of their own; points and the nodes of those merges follow behind
+    the ``width`` nodes of the tree.
+    """
+    n = labels.size
+    count = n - n_made
+    n_ids = width + n + n_made
+    forest_ = Forest(
+        count,
+        np.zeros(n_ids, np.int64),
+        np.zeros(n_ids, np.int64),
+        np.ones(n_ids, np.int64),
+        np.zeros(n_ids, np.int64),
+        np.zeros(n_ids, np.int64),
+        np.empty((n_ids, n), np.int32),
+        np.full(count - 1, -1, np.int64),
+        np.full(width, -1, np.int64),
+        np.zeros(width, np.int64),
+        np.zeros(width, np.int64),
+        np.empty(width - count + 1, np.int64),
+    )
+    with_sums = objective != K_MEANS
+    costs_ = Costs(
+        objective,
+        reference,
+        k,
+        np.zeros(n_ids, np.int64),
+        np.zeros(n_ids, np.int64),
+        np.empty((n_ids if with_sums else 1, n), np.int64),
+        np.zeros((n_ids, k + 1), np.int64),
+        np.zeros((n_ids, k + 1), np.int64),
+    )
+    forest = bundled(forest_)
+    costs = bundled(costs_)
+    hashes = point_hashes(n, n)
+    top = np.empty(count, np.int64)
+    for node in range(width, n_ids):
+        if node < width + n:
+            forest.members[node, 0] = node - width
+            if with_sums:
+                costs.sums[node, 0] = 0
+            forest.hashes[node] = hashes[node - width]
+            forest.highest[node] = node - width
+        else:
+            a = width + left[node - width]
+            b = width + right[node - width]
+            forest.left[node] = a
+            forest.right[node] = b
+            forest.size[node] = forest.size[a] + forest.size[b]
+            forest.highest[node] = max(forest.highest[a], forest.highest[b])
+            forest.hashes[node] = forest.hashes[a] + forest.hashes[b]
+            forest.members[node, : forest.size[a]] = forest.members[a, : forest.size[a]]
+            forest.members[node, forest.size[a] : forest.size[node]] = forest.members[
+                b, : forest.size[b]
+            ]
+            union_cost(objective, reference, forest, costs, node)
+        fill_table(
+            objective,
+            node,
+            forest.left,
+            forest.right,
+            forest.size,
+            costs.cost,
+            k,
+            costs.table,
+            costs.split,
+        )
+        top[labels[forest.members[node, 0]]] = node
+    for x in range(count):
+        node = top[x]
+        forest.left[x] = forest.left[node]
+        forest.right[x] = forest.right[node]
+        forest.size[x] = forest.size[node]
+        forest.highest[x] = forest.highest[node]
+        forest.hashes[x] = forest.hashes[node]
+        size = forest.size[node]
+        forest.members[x, :size] = forest.members[node, :size]
+        costs.cost[x] = costs.cost[node]
+        costs.pair_sum[x] = costs.pair_sum[node]
+        if with_sums:
+            costs.sums[x, :size] = costs.sums[node, :size]
+        costs.table[x] = costs.table[node]
+        costs.split[x] = costs.split[node]
+    return forest_, costs_
+
+
+@njit(cache=True, nogil=True)
+def new_proofs(width):
+    """Proofs that never end."""
+    return Proofs(
+        np.full(width, np.inf),
+        np.full(width, np.inf),
+        np.full(width, np.inf),
+        np.zeros(width, np.int64),
+        np.zeros(width, np.int64),
+        np.zeros(width, np.int64),
+        np.zeros(width, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def new_work(count, width, n):
+    """Work space of repairs."""
+    return Work(
+        np.empty(width, np.int64),
+        np.empty(width, np.int64),
+        np.zeros(1, np.int64),
+        np.empty(width, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(width, np.bool_),
+        np.empty(width, np.int64),
+        np.zeros(width, np.bool_),
+        np.empty(count - 1, np.int64),
+        np.empty(4 * width + 4, np.int64),
+        np.empty(DEGREE),
+        np.empty(2 * width),
+        np.empty(2 * width, np.int64),
+        np.empty(3),
+        np.zeros(3, np.int64),
+        np.full(4, -1, np.int64),
+        np.full(4, UNKNOWN_CODE),
+        np.zeros(1, np.int64),
+        np.zeros(width, np.bool_),
+        np.zeros(width, np.bool_),
+        np.zeros(width, np.bool_),
+        np.zeros(2),
+        np.empty((2 * width, 2), np.int64),
+        np.empty((2 * width, 2)),
+        np.empty((2 * width, 4), np.int64),
+        np.zeros(n, np.int64),
+        np.empty(width),
+    )
+
+
+@njit(cache=True, nogil=True)
+def new_merging(pair_codes):
+    """Lists to compare the members of three clusters."""
+    return Merging(
+        pair_codes,
+        np.arange(3),
+        np.empty(3, np.int64),
+        np.empty(3, np.int64),
+        np.empty(3, np.int64),
+        np.zeros(pair_codes.shape[0], np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def new_desk(coefficients):
+    """Work space of a comparison whose evidence has so many numbers."""
+    pair = np.ones((1, 3, 8))
+    return Desk(
+        pair,
+        pair.view(np.int64),
+        pair.reshape(pair.size),
+        np.ones(2),
+        np.empty(coefficients),
+        np.empty(coefficients),
+        np.zeros(4),
+        np.empty((10, DEGREE + 1)),
+        np.empty(DEGREE * DEGREE),
+        np.full(1, np.inf),
+        np.empty(2 * DEGREE),
+    )

@@ -1,0 +1,48 @@
+"""Leaves, splits and partitions that a sweep has found so far, in arrays that grow."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from certune.kernels.borrowing import borrowing
+
+
+@njit(cache=True, nogil=True)
+def room_for(array, count):
+    """Return the array, or a copy twice as long if it is full."""
+    if count < array.shape[0]:
+        return array
+    bigger = np.empty((2 * array.shape[0],) + array.shape[1:], dtype=array.dtype)
+    bigger[: array.shape[0]] = array
+    return bigger
+
+
+@borrowing
+def same_partition(partitions, i, labels):
+    """Is the partition number i that of the labels?"""
+    for p in range(labels.size):
+        if partitions[i, p] != labels[p]:
+            return False
+    return True
+
+
+@borrowing
+def number_of(labels, partitions, n_partitions):
+    """Number of the partition among those seen, most recent first, or that of a new one."""
+    for i in range(n_partitions - 1, -1, -1):
+        if same_partition(partitions, i, labels):
+            return i
+    for p in range(labels.size):
+        partitions[n_partitions, p] = labels[p]
+    return n_partitions
+
+
+@borrowing
+def write_leaf(intervals, info, i, low, high, split_before, split_after, partition):
+    """Write leaf i: an interval, the splits at its ends (-1: none) and its partition."""
+    intervals[i, 0] = low
+    intervals[i, 1] = high
+    info[i, 0] = split_before
+    info[i, 1] = split_after
+    info[i, 2] = partition
