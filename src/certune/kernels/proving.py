@@ -445,8 +445,13 @@ def _sharpen(panel, state, own, n_candidates, t):
         row = candidates[to_locate, 0]
         at = ensure(panel, records, forest, row, candidates[to_locate, 1], work.stack)
         code, low, high = judge(panel, records.flat, own, at, t, desk)
-        candidates[to_locate, 2] = code
         candidates[to_locate, 3] = 1
+        if code == UNCLEAR or code == WRONG:
+            # The bound says more: nothing fails before it, and there one has to look again.
+            candidates[to_locate, 2] = AGAIN
+            bounds[to_locate, 1] = bounds[to_locate, 0]
+            continue
+        candidates[to_locate, 2] = code
         bounds[to_locate, 0] = np.inf if code == HOLDS else low
         bounds[to_locate, 1] = np.inf if code == HOLDS else high
     work.found[0] = bounds[first, 0]
