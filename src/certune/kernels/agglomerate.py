@@ -165,7 +165,9 @@ def _resolve(
         rows.stop[row, 2] = rows.marks[near]
         rows.stop[row, 3] = rows.marks[rival]
         rows.zones[row, 0] = interval[0] + zone[0] * extent
-        rows.zones[row, 1] = min(interval[1], interval[0] + zone[1] * extent)
+        # A zone that is cut at the end of the interval ends there, without a rounding.
+        until = interval[1] if zone[1] >= 1.0 else interval[0] + zone[1] * extent
+        rows.zones[row, 1] = min(interval[1], until)
         rows.zones[row, 2] = zone[2]
         rows.zones[row, 3] = zone[3]
     return code
