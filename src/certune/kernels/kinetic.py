@@ -141,7 +141,11 @@ def _no_tree(forest):
 
 @njit(cache=True, nogil=True)
 def _narrow(kind, pairs, proofs, node, marks):
-    """Make the zone of a failure, given by its marks, as narrow as can be, if that succeeds."""
+    """Make the zone of a failure, given by its marks, as narrow as can be.
+
+    Returns False, and leaves it, if that does not succeed or the same merge may fail otherwise
+    before the end of the narrow zone.
+    """
     low, high, _ = polish(
         kind,
         pairs.mode,
@@ -154,7 +158,7 @@ def _narrow(kind, pairs, proofs, node, marks):
         1.0,
         pairs.input_error,
     )
-    if not low < high:
+    if not low < high < proofs.second[node]:
         return False
     proofs.low[node] = low
     proofs.high[node] = high
