@@ -58,7 +58,7 @@ def test_layers_hold():
         ("online/__init__.py", "import certune.tuning", "certune.online -> certune.tuning"),
         ("tuning/__init__.py", "import certune.online", "certune.tuning -> certune.online"),
         ("online/__init__.py", "import certune.datasets", "certune.online -> certune.datasets"),
-        ("datasets.py", "import certune.testing", "certune.datasets -> certune.testing"),
+        ("datasets/__init__.py", "import certune.testing", "certune.datasets -> certune.testing"),
     ],
 )
 def test_an_illegal_import_breaks_the_contract(copied_project, importer, illegal_import, reported):

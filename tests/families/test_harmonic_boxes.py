@@ -211,6 +211,46 @@ def test_equal_points_of_different_truths_are_never_both_right():
     assert result.status is ct.Status.OPTIMAL and result.best_value == 0.5
 
 
+def hung_on_mirrored_nodes():
+    """Points that hang on three nodes, two of which have the same soft labels for every parameter.
+
+    Labels 0 and 1 are joined to A, B and C only. With the weights (1 - w, w) of the metrics, A and
+    B are nearer to label 1 if 4 (1 - w) + w < 1 - w + 3 w, that is w > 3/5, and C if
+    4.5 (1 - w) + w / 2 < (1 - w) / 2 + 3.5 w, that is w > 4/7. All others have the label of the
+    node they hang on.
+    """
+    names = ["B", "b1", "zero", "c1", "A", "c2", "one", "a2", "a1", "C"]
+    lengths = {
+        ("zero", "A"): (1, 3), ("zero", "B"): (1, 3), ("zero", "C"): (0.5, 3.5),
+        ("one", "A"): (4, 1), ("one", "B"): (4, 1), ("one", "C"): (4.5, 0.5),
+        ("A", "a1"): (0.5, 0.5), ("a1", "a2"): (0.5, 0.5), ("B", "b1"): (0.5, 0.5),
+        ("C", "c1"): (0.5, 0.5), ("C", "c2"): (0.5, 0.5),
+    }  # fmt: skip
+    distances = np.full((2, 10, 10), 50.0) * (1 - np.eye(10))
+    for (first, second), length in lengths.items():
+        i, j = names.index(first), names.index(second)
+        distances[:, i, j] = distances[:, j, i] = length
+    ones = {"one", "A", "a2", "C", "c1", "c2"}
+    truth = [int(name in ones) for name in names]
+    labeled = [names.index("zero"), names.index("one")]
+    return ct.LabelingInstance(distances=distances, labeled=labeled, truth=truth)
+
+
+def test_points_that_hang_on_mirrored_nodes_have_one_label():
+    """Of one label, A and a2 are 1, but B, b1 and a1 are 0; C, c1 and c2 are 1: at most 6 of 8."""
+    labeling, instance = family(n_neighbors=1), hung_on_mirrored_nodes()
+    assert labeling.graph(instance).n_nodes == 3
+    right = {0.5: 3, 0.585: 6, 0.65: 5}  # labels: all 0; 1 at C, c1 and c2; all 1
+    for weight, count in right.items():
+        setting = {"sigma": 1.0, "weights": (1 - weight, weight)}
+        assert labeling.run_exact(instance, setting) == Fraction(count, 8)
+    whole = labeling.bound_on_box(instance, labeling.strata()[0])
+    assert whole.upper == Fraction(6, 8)
+    # Where A and B change, C, c1 and c2 are right, and of the others 3 or 2.
+    change = labeling.bound_on_box(instance, box_at(1.0, 0.6, 1e-3))
+    assert (change.lower, change.upper) == (Fraction(3, 8), Fraction(6, 8))
+
+
 def test_unreached_points_and_single_classes_need_no_models():
     points = [[0.0], [0.1], [5.0], [5.1]]
     instance = ct.LabelingInstance(points, metrics=TWO, labeled=[0], labels=[0], truth=[0, 0, 1, 1])

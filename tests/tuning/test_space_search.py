@@ -113,6 +113,17 @@ def best_mean(instances):
     return Fraction(int(total.max()), 100 * len(instances))
 
 
+def test_results_for_one_and_several_parameters_offer_the_same():
+    """What every result has is written and documented once, but for what differs in kind."""
+    shared = {name for name in dir(ct.TuningResult) if not name.startswith("_")}
+    assert {"best_params", "certificate", "cross_validate", "evaluate", "gap"} < shared
+    for kind in (ct.LineTuningResult, ct.SpaceTuningResult):
+        assert issubclass(kind, ct.TuningResult)
+        own = {name for name in shared if getattr(kind, name) is not getattr(ct.TuningResult, name)}
+        assert own == {"best_region", "select"}
+        assert all(kind.__dict__.get(name, getattr(kind, name)).__doc__ for name in own)
+
+
 # The optimum
 
 

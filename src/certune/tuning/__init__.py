@@ -8,6 +8,7 @@ from certune.tuning.cell_map import cell_map
 from certune.tuning.certificate import Certificate
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.held_out import HeldOutEvaluation
+from certune.tuning.line_result import LineTuningResult
 from certune.tuning.progress import Progress, SearchProgress
 from certune.tuning.result import TuningResult
 from certune.tuning.search import tune
@@ -21,6 +22,7 @@ __all__ = [
     "Certificate",
     "Evaluation",
     "HeldOutEvaluation",
+    "LineTuningResult",
     "Progress",
     "SearchProgress",
     "SpaceTuningResult",

@@ -6,46 +6,43 @@ estimates of :mod:`certune.guarantees`, which know numbers and functions only.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from certune.errors import InputError
 from certune.guarantees import (
     Bootstrap,
+    CandidateBootstrap,
     CrossValidation,
     Guarantee,
     InstancesNeeded,
     LearningCurve,
     Selection,
     SignedSums,
-    bootstrap,
-    cross_validate,
     instances_needed,
-    learning_curve,
     make_guarantee,
     rademacher,
 )
 from certune.guarantees.rademacher import DEFAULT_DRAWS
 from certune.guarantees.randomness import RandomState
 from certune.pfaffian.structure import Structure
+from certune.tuning.box_selection import BoxSelection
 from certune.tuning.evaluation import evaluate, mean_of
 from certune.tuning.held_out import HeldOutEvaluation, check_unseen
 from certune.tuning.instances import checked_instances
-from certune.tuning.rules import Options, chosen_by
 from certune.tuning.sample import TunedSample
 from certune.tuning.surrogate import check_structure, has_surrogates, surrogate_class
 
 
-class Generalization(TunedSample):
-    """Methods of a tuning result that look beyond its instances.
+class Generalization(TunedSample, ABC):
+    """Methods of every tuning result that look beyond its instances.
 
-    With one free parameter, all use the exact functions of the finished instances; smooth ones up
-    to their stated errors, or through step functions close to them. A line through
-    a larger space was chosen by looking at the instances: functions along it say nothing about
-    new ones, so that with several parameters only what needs no functions remains, or can do with
-    bounds on a cover of all settings.
+    With one free parameter, all use the exact functions of the finished instances
+    (`LineGeneralization`). A line through a larger space was chosen by looking at the instances:
+    functions along it say nothing about new ones, so that with several parameters only what needs
+    no functions remains, or can do with bounds on a cover of all settings (`SpaceGeneralization`).
     """
 
     def evaluate(
@@ -222,7 +219,11 @@ class Generalization(TunedSample):
     def cross_validate(
         self, n_folds: int | None = None, random_state: RandomState = 0
     ) -> CrossValidation:
-        """Tune without each fold of the instances in turn, exactly, and evaluate on the fold.
+        """Tune without each fold of the instances in turn, and evaluate on the fold.
+
+        With one free parameter, exactly. With several, candidates are the best setting and the
+        centres of the boxes of `cover`; each fold states how much better any other setting could
+        be on the instances it was chosen on.
 
         Parameters
         ----------
@@ -231,10 +232,20 @@ class Generalization(TunedSample):
         random_state : int or numpy Generator, default=0
             Source of the random assignment to folds.
         """
-        return cross_validate(self._known_functions, n_folds, random_state, self._run_at)
+        return self._cross_validation(n_folds, random_state)
 
-    def bootstrap(self, n_resamples: int = 1000, random_state: RandomState = 0) -> Bootstrap:
-        """Tune samples drawn from the instances with replacement, exactly.
+    @abstractmethod
+    def _cross_validation(
+        self, n_folds: int | None, random_state: RandomState
+    ) -> CrossValidation: ...
+
+    def bootstrap(
+        self, n_resamples: int = 1000, random_state: RandomState = 0
+    ) -> Bootstrap | CandidateBootstrap:
+        """Tune samples drawn from the instances with replacement.
+
+        With one free parameter, exactly; with several, candidates as in `cross_validate`, the best
+        setting first.
 
         Parameters
         ----------
@@ -243,7 +254,12 @@ class Generalization(TunedSample):
         random_state : int or numpy Generator, default=0
             Source of the resamples.
         """
-        return bootstrap(self._refinement, n_resamples, random_state, self._smooth)
+        return self._bootstrap(n_resamples, random_state)
+
+    @abstractmethod
+    def _bootstrap(
+        self, n_resamples: int, random_state: RandomState
+    ) -> Bootstrap | CandidateBootstrap: ...
 
     def learning_curve(
         self,
@@ -251,7 +267,10 @@ class Generalization(TunedSample):
         n_splits: int = 200,
         random_state: RandomState = 0,
     ) -> LearningCurve:
-        """Tune random subsets of the instances, exactly, and evaluate on the others.
+        """Tune random subsets of the instances, and evaluate on the others.
+
+        With one free parameter, exactly; with several, candidates as in `cross_validate`, and
+        ``tuning_bound`` of the curve states what the best of all settings could have reached.
 
         Parameters
         ----------
@@ -262,44 +281,18 @@ class Generalization(TunedSample):
         random_state : int or numpy Generator, default=0
             Source of the splits.
         """
-        return learning_curve(
-            self._refinement, sizes, n_splits, random_state, self._run_at, self._smooth
-        )
+        return self._learning_curve(sizes, n_splits, random_state)
 
+    @abstractmethod
+    def _learning_curve(
+        self, sizes: Sequence[int] | None, n_splits: int, random_state: RandomState
+    ) -> LearningCurve: ...
+
+    @abstractmethod
     def select(
-        self, rule: str = "one-standard-error", *, epsilon: Any = None, width: Any = None
-    ) -> Selection:
-        """Choose a setting by another rule than the plain optimum.
-
-        For a parameter with a logarithmic scale, widths, centres, windows and short numbers are
-        those of its logarithm; the plain optimum is always `best_params`.
-
-        Parameters
-        ----------
-        rule : {"one-standard-error", "plateau", "smoothed", "guaranteed", "optimum"}
-            The widest interval within one standard error of the optimum, or within `epsilon` of
-            it; the best average over a window; the short number for which the tuning instances
-            promise most at 95 % confidence; the plain optimum.
-        epsilon : float, int or Fraction, optional
-            For "plateau": how much worse than the optimum a setting may be; by default a
-            hundredth of the utility range.
-        width : float, int or Fraction, optional
-            For "smoothed": width of the window; by default a twentieth of the domain. For a
-            logarithmic scale, the logarithm of the ratio of its ends.
-
-        Returns
-        -------
-        Selection
-            The setting, and the interval around it that the rule found.
-        """
-        span = Fraction(self.family.utility_range[1]) - Fraction(self.family.utility_range[0])
-        chosen = chosen_by(
-            rule,
-            self.landscape,
-            self._known_functions,
-            Options(epsilon, width, self._scale, span, Fraction(self.family.utility_range[0])),
-        )
-        return replace(chosen, params=self.segment.at(chosen.coordinate))
+        self, rule: str = "one-standard-error", *, epsilon: Any = None
+    ) -> Selection | BoxSelection:
+        """Choose a setting by another rule than the plain optimum; rules depend on the space."""
 
     def _evidence(
         self,

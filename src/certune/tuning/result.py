@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from certune.dual import DualFunction
 from certune.dual.scales import middle
-from certune.errors import CertificateError, ParameterError
+from certune.errors import ParameterError
 from certune.families.base import Family
-from certune.space import Segment
-from certune.tuning.certificate import Certificate, make_certificate
+from certune.tuning.box_certificate import BoxCertificate
+from certune.tuning.certificate import Certificate
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.generalization import Generalization
 from certune.tuning.status import Status
@@ -22,29 +22,22 @@ from certune.tuning.status import Status
 ROBUST_SHARE = 0.01
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TuningResult(Generalization):
-    """Result of :func:`certune.tune`.
+    """Result of :func:`certune.tune`: what holds for one free parameter and for several.
 
-    Values are means over all instances. If tuning ended early, `landscape`, `duals` and
-    `best_region` know the finished instances only, which are the first ``len(duals)``, while
-    `best_value`, `baselines`, `upper_bound` and `gap` hold for all of them.
+    Values are means over all instances. `segment`, `landscape` and `duals` are a line of settings
+    and the exact functions along it: with one free parameter, all settings; with several, those of
+    a line through the best setting.
 
     Attributes
     ----------
     family : Family
         The algorithm that was tuned.
-    segment : Segment
-        The line of settings: ``segment.at(t)`` is the setting at coordinate t. For a real
-        parameter t is the parameter itself; for two weights they are (1 - t, t).
     status : Status
         How tuning ended.
     upper_bound_exact : Fraction
         No setting has a larger mean utility over all instances.
-    landscape : PiecewiseFunction or PiecewisePolynomial
-        Exact mean utility over the finished instances, as a function of t.
-    duals : list of PiecewiseFunction or PiecewisePolynomial
-        Exact utility of each finished instance.
     evaluation : Evaluation
         Plain runs of the best setting and of the defaults, instance by instance.
     instances : list
@@ -54,11 +47,8 @@ class TuningResult(Generalization):
     """
 
     family: Family
-    segment: Segment
     status: Status
     upper_bound_exact: Fraction
-    landscape: DualFunction
-    duals: list[DualFunction]
     evaluation: Evaluation
     instances: list[Any]
     elapsed: float
@@ -83,9 +73,9 @@ class TuningResult(Generalization):
         return self.evaluation.value
 
     @property
-    def best_region(self) -> list[tuple[float, float]]:
-        """All closed intervals of t in which the landscape is, or can be, at its maximum."""
-        return self.landscape.argmax()
+    @abstractmethod
+    def best_region(self) -> list[Any]:
+        """Where the mean utility is, or can be, at its maximum: intervals of t, or boxes."""
 
     @property
     def upper_bound(self) -> float:
@@ -148,22 +138,12 @@ class TuningResult(Generalization):
         return estimator_for(self.family, self.best_params, self.instances)
 
     @cached_property
-    def certificate(self) -> Certificate:
+    def certificate(self) -> Certificate | BoxCertificate:
         """What :func:`certune.verify` needs to check the claims of this result."""
-        if not self.family.proves_duals:
-            raise CertificateError(
-                f"There is nothing to certify: the functions of {self.family!r} are not proved; "
-                "tune a certified family."
-            )
-        fingerprints = [self.family.instance_fingerprint(item) for item in self.instances]
-        return make_certificate(
-            self.family,
-            self.segment,
-            fingerprints,
-            self.duals,
-            self.landscape,
-            self.upper_bound_exact,
-        )
+        return self._made_certificate()
+
+    @abstractmethod
+    def _made_certificate(self) -> Certificate | BoxCertificate: ...
 
     def plot_landscape(self, path: str | PathLike[str] | None = None, ax: Any = None) -> Any:
         """Draw the exact landscape with the optimal set, the defaults and all instances.
@@ -216,22 +196,21 @@ class TuningResult(Generalization):
         -------
         pandas.DataFrame
             One row for each instance: the utility of the best setting (``tuned``) and of every
-            default, the best that any setting reaches on this instance alone (``attainable``),
-            and the number of pieces; the last two are missing for unfinished instances.
+            default. With one free parameter also the best that any setting reaches on this instance
+            alone (``attainable``), and the number of pieces; both are missing for unfinished
+            instances.
         """
         frame = self.evaluation.to_frame()
-        missing = [None] * (len(frame) - len(self.duals))
-        frame["attainable"] = [dual.max() for dual in self.duals] + missing
-        frame["pieces"] = [dual.n_pieces for dual in self.duals] + missing
+        for name, column in self._columns().items():
+            frame[name] = column
         return frame
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """What a table of the instances has beside the evaluation."""
+        return {}
 
     def __repr__(self) -> str:
         return (
             f"TuningResult({self.status.name}, best_value={self.best_value!r}, "
             f"best_params={self.best_params!r}, gap={self.gap!r})"
         )
-
-    def __str__(self) -> str:
-        from certune.tuning.summary import summary_of
-
-        return summary_of(self)

@@ -54,6 +54,10 @@ class TunedSample:
         def duals(self) -> list[DualFunction]:
             """Utility of each finished instance along the line."""
 
+        @property
+        def best_region(self) -> list[Any]:
+            """Where the mean utility is at its maximum."""
+
     @property
     def _scale(self) -> str:
         """Whether the coordinate of the segment is a parameter with a logarithmic scale."""

@@ -30,6 +30,7 @@ from certune.tuning.compilation import nothing_is_compiled
 from certune.tuning.evaluation import Evaluation, evaluate
 from certune.tuning.instances import checked_family, checked_instances
 from certune.tuning.interrupts import is_interrupt
+from certune.tuning.line_result import LineTuningResult
 from certune.tuning.log import RunLog, header
 from certune.tuning.progress import Progress, blend
 from certune.tuning.result import TuningResult
@@ -262,7 +263,7 @@ def _result(run: _Run, segment: Segment, status: Status | None, n_jobs: int | No
     elif status is None:
         proved = upper_bound - landscape.max_exact <= Fraction(family.tolerance)
         status = Status.OPTIMAL if proved else Status.UNDECIDED
-    return TuningResult(
+    return LineTuningResult(
         family=family,
         segment=segment,
         status=status,

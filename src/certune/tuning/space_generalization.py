@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +28,7 @@ from certune.guarantees import (
 from certune.guarantees.randomness import RandomState
 from certune.pfaffian.structure import whole_number
 from certune.space import LogReal, Simplex
+from certune.tuning.box_selection import BoxSelection
 from certune.tuning.generalization import Generalization
 from certune.tuning.rules import PLATEAU_SHARE
 from certune.tuning.settings_cover import SettingsCover, cover_settings
@@ -42,46 +42,8 @@ GRID = 2**40
 MOST_HALVINGS = 24
 
 
-@dataclass(frozen=True)
-class BoxSelection:
-    """A setting of several parameters chosen by a rule.
-
-    Attributes
-    ----------
-    rule : str
-        Which rule.
-    params : dict
-        The setting.
-    value_exact : Fraction
-        Its mean utility.
-    box : Box or None
-        The box around it that the rule found; None if there is none.
-    lower_bound_exact : Fraction
-        On the whole box the mean utility is at least this.
-    tolerance : Fraction
-        How much worse than the best setting the rule allows a setting to be.
-    """
-
-    rule: str
-    params: dict[str, Any]
-    value_exact: Fraction
-    box: Box | None
-    lower_bound_exact: Fraction
-    tolerance: Fraction
-
-    @property
-    def value(self) -> float:
-        """Mean utility at the setting."""
-        return float(self.value_exact)
-
-
 class SpaceGeneralization(Generalization):
     """Methods of a result for several parameters that look beyond its instances."""
-
-    @property
-    def best_region(self) -> list[Box]:
-        """Boxes on which the mean utility is proved to be the best value."""
-        raise NotImplementedError
 
     def cover(self, n_cells: int = N_CELLS) -> SettingsCover:
         """Cover all settings by boxes with bounds of the utility of every instance.
@@ -135,64 +97,18 @@ class SpaceGeneralization(Generalization):
         settings = [dict(self.evaluation.params), *cover.settings]
         return Candidates(settings, np.concatenate([best, cover.utilities]), cover.upper)
 
-    def cross_validate(
-        self, n_folds: int | None = None, random_state: RandomState = 0
-    ) -> CrossValidation:
-        """Choose without each fold of the instances in turn, and evaluate on the fold.
-
-        Candidates are the best setting and the centres of the boxes of `cover`; each fold states
-        how much better any other setting could be on the instances it was chosen on.
-
-        Parameters
-        ----------
-        n_folds : int, optional
-            Number of folds; by default 10, or one for each instance if there are fewer.
-        random_state : int or numpy Generator, default=0
-            Source of the random assignment to folds.
-        """
+    def _cross_validation(self, n_folds: int | None, random_state: RandomState) -> CrossValidation:
         return self._candidates.cross_validate(n_folds, random_state)
 
-    def bootstrap(  # type: ignore[override]
-        self, n_resamples: int = 1000, random_state: RandomState = 0
-    ) -> CandidateBootstrap:
-        """Choose on samples drawn from the instances with replacement.
-
-        Candidates as in `cross_validate`, the best setting first.
-
-        Parameters
-        ----------
-        n_resamples : int, default=1000
-            Number of resamples.
-        random_state : int or numpy Generator, default=0
-            Source of the resamples.
-        """
+    def _bootstrap(self, n_resamples: int, random_state: RandomState) -> CandidateBootstrap:
         return self._candidates.bootstrap(n_resamples, random_state)
 
-    def learning_curve(
-        self,
-        sizes: Sequence[int] | None = None,
-        n_splits: int = 200,
-        random_state: RandomState = 0,
+    def _learning_curve(
+        self, sizes: Sequence[int] | None, n_splits: int, random_state: RandomState
     ) -> LearningCurve:
-        """Choose on random subsets of the instances, and evaluate on the others.
-
-        Candidates as in `cross_validate`; ``tuning_bound`` of the curve states what the best of
-        all settings could have reached.
-
-        Parameters
-        ----------
-        sizes : sequence of int, optional
-            Numbers of tuning instances; by default 1, 2, 5, 10, ... up to half of them.
-        n_splits : int, default=200
-            Random splits for each size.
-        random_state : int or numpy Generator, default=0
-            Source of the splits.
-        """
         return self._candidates.learning_curve(sizes, n_splits, random_state)
 
-    def select(  # type: ignore[override]
-        self, rule: str = "one-standard-error", *, epsilon: Any = None
-    ) -> BoxSelection:
+    def select(self, rule: str = "one-standard-error", *, epsilon: Any = None) -> BoxSelection:
         """Choose a setting by another rule than the plain optimum.
 
         Parameters

@@ -2,82 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from certune.box import Box
 from certune.dual import DualFunction, mean
-from certune.families.base import Family
 from certune.space import Segment, Simplex
 from certune.tuning.box_certificate import BoxCertificate, make_box_certificate
 from certune.tuning.branching import Cover
-from certune.tuning.evaluation import Evaluation
 from certune.tuning.line_search import line_through
 from certune.tuning.result import TuningResult
 from certune.tuning.space_generalization import SpaceGeneralization, box_around
-from certune.tuning.status import Status
 
 # A box around the best setting is shrunk at most this often until its utility is proved constant.
 MOST_SHRINKINGS = 48
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SpaceTuningResult(SpaceGeneralization, TuningResult):
     """Result of :func:`certune.tune` for several free parameters.
 
-    `best_params`, `best_value`, `upper_bound`, `gap`, `baselines` and `evaluate` mean the same as
-    for one parameter. `segment`, `landscape` and `duals` are the exact functions along the line
-    through the best setting on which the first parameter varies; they are computed when first
-    asked for, as is `best_region`. `guarantee`, `cross_validate`, `learning_curve`, `select` and
-    `instances_needed` use bounds on a cover of all settings by boxes, `cover`.
+    `segment`, `landscape` and `duals` are the exact functions along the line through the best
+    setting on which the first parameter varies; they are computed when first asked for, as is
+    `best_region`. `guarantee`, `cross_validate`, `learning_curve`, `select` and `instances_needed`
+    use bounds on a cover of all settings by boxes, `cover`.
 
-    Parameters
+    Attributes
     ----------
-    family : Family
-        The algorithm that was tuned.
-    status : Status
-        How tuning ended.
-    upper_bound_exact : Fraction
-        No setting has a larger mean utility.
-    evaluation : Evaluation
-        Plain runs of the best setting and of the defaults, instance by instance.
-    instances : list
-        All instances.
-    elapsed : float
-        Seconds that tuning took.
     n_nodes, n_lines : int
         Boxes that were bounded, and lines that were searched.
-    cover : Cover or None
-        The boxes; None if there are none, because only lines were searched.
+    proved_cover : Cover or None
+        The boxes that prove the upper bound; None if only lines were searched.
     """
 
     n_nodes: int
     n_lines: int
-
-    def __init__(
-        self,
-        *,
-        family: Family,
-        status: Status,
-        upper_bound_exact: Fraction,
-        evaluation: Evaluation,
-        instances: list[Any],
-        elapsed: float,
-        n_nodes: int,
-        n_lines: int,
-        cover: Cover | None,
-    ) -> None:
-        self.__dict__.update(
-            family=family,
-            status=status,
-            upper_bound_exact=upper_bound_exact,
-            evaluation=evaluation,
-            instances=instances,
-            elapsed=elapsed,
-            n_nodes=n_nodes,
-            n_lines=n_lines,
-            _cover=cover,
-        )
+    proved_cover: Cover | None
 
     @cached_property
     def segment(self) -> Segment:
@@ -106,7 +68,7 @@ class SpaceTuningResult(SpaceGeneralization, TuningResult):
         return mean(self.duals)
 
     @cached_property
-    def best_region(self) -> list[Box]:  # type: ignore[override]
+    def best_region(self) -> list[Box]:
         """Boxes on which the mean utility is proved to be `best_value`: a part of the optimal set.
 
         The first one is around the best setting. Empty if no box around it is wide enough to be
@@ -128,28 +90,15 @@ class SpaceTuningResult(SpaceGeneralization, TuningResult):
                 return False
         return True
 
-    @cached_property
-    def certificate(self) -> BoxCertificate:  # type: ignore[override]
-        """What :func:`certune.verify` needs to check the claims of this result."""
+    def _made_certificate(self) -> BoxCertificate:
         return make_box_certificate(
             self.family,
             [self.family.instance_fingerprint(item) for item in self.instances],
             self.best_params,
             self.best_value_exact,
             self.upper_bound_exact,
-            self.__dict__["_cover"],
+            self.proved_cover,
         )
-
-    def to_frame(self) -> Any:
-        """Return a table of the instances; needs pandas, ``pip install 'certune[frame]'``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row for each instance: the utility of the best setting (``tuned``) and of every
-            default.
-        """
-        return self.evaluation.to_frame()
 
     def __str__(self) -> str:
         from certune.tuning.summary import summary_of_space

@@ -223,5 +223,5 @@ class _SpaceSearch:
             elapsed=time.perf_counter() - self.started,
             n_nodes=0 if self.boxes is None else self.boxes.n_nodes,
             n_lines=self.lines.n_lines,
-            cover=None if self.boxes is None else self.boxes.cover,
+            proved_cover=None if self.boxes is None else self.boxes.cover,
         )

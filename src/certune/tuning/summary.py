@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from certune.tuning.line_result import LineTuningResult
     from certune.tuning.result import TuningResult
     from certune.tuning.space_result import SpaceTuningResult
 
@@ -14,48 +15,56 @@ INTERVALS_SHOWN = 3
 LONGEST_DENOMINATOR = 10**6
 
 
-def summary_of(result: TuningResult) -> str:
-    """Return the summary of a result."""
+Row = tuple[str, str]
+
+
+def summary_of_line(result: LineTuningResult) -> str:
+    """Return the summary of a result for one parameter."""
     n_finished, n_instances = len(result.duals), len(result.instance_names)
-    gap = f"{result.gap:.6g}" if result.gap else "0 (exact)"
     rows = [
-        ("status", str(result.status)),
-        (
-            "best value",
-            f"{result.best_value:.6g}{_fraction(result.best_value_exact)}, mean utility",
-        ),
-        ("upper bound", f"{result.upper_bound:.6g}, gap {gap}"),
+        *_optimum(result),
         ("best parameter", _shown(result.best_params)),
         ("optimal set", _intervals(result)),
         ("robust parameter", _shown(result.robust_params)),
-        ("baselines", ", ".join(f"{name} {value:.6g}" for name, value in result.baselines.items())),
-        ("", _better_baseline(result)),
+        *_baselines(result),
         ("undecided", _undecided(result)),
         ("instances", f"{n_finished} of {n_instances} finished, {result.elapsed:.1f} s"),
     ]
-    return "\n".join(f"{label:<17} {text}" for label, text in rows if text)
+    return _aligned(rows)
 
 
 def summary_of_space(result: SpaceTuningResult) -> str:
     """Return the summary of a result for several parameters."""
-    gap = f"{result.gap:.6g}" if result.gap else "0 (exact)"
+    effort = (
+        f"{len(result.instance_names)} instances, {result.n_nodes} boxes, {result.n_lines} lines, "
+        f"{result.elapsed:.1f} s"
+    )
     rows = [
-        ("status", str(result.status)),
-        (
-            "best value",
-            f"{result.best_value:.6g}{_fraction(result.best_value_exact)}, mean utility",
-        ),
-        ("upper bound", f"{result.upper_bound:.6g}, gap {gap}"),
+        *_optimum(result),
         ("best parameters", _shown(result.best_params)),
-        ("baselines", ", ".join(f"{name} {value:.6g}" for name, value in result.baselines.items())),
-        ("", _better_baseline(result)),
-        (
-            "search",
-            f"{len(result.instance_names)} instances, {result.n_nodes} boxes, {result.n_lines} "
-            f"lines, {result.elapsed:.1f} s",
-        ),
+        *_baselines(result),
+        ("search", effort),
     ]
+    return _aligned(rows)
+
+
+def _aligned(rows: Sequence[Row]) -> str:
     return "\n".join(f"{label:<17} {text}" for label, text in rows if text)
+
+
+def _optimum(result: TuningResult) -> list[Row]:
+    gap = f"{result.gap:.6g}" if result.gap else "0 (exact)"
+    best = f"{result.best_value:.6g}{_fraction(result.best_value_exact)}, mean utility"
+    return [
+        ("status", str(result.status)),
+        ("best value", best),
+        ("upper bound", f"{result.upper_bound:.6g}, gap {gap}"),
+    ]
+
+
+def _baselines(result: TuningResult) -> list[Row]:
+    reached = ", ".join(f"{name} {value:.6g}" for name, value in result.baselines.items())
+    return [("baselines", reached), ("", _better_baseline(result))]
 
 
 def _better_baseline(result: TuningResult) -> str:
@@ -67,7 +76,7 @@ def _better_baseline(result: TuningResult) -> str:
     )
 
 
-def _undecided(result: TuningResult) -> str:
+def _undecided(result: LineTuningResult) -> str:
     """Undecided intervals, which cannot hold a better value when the gap is 0."""
     count = len(result.landscape.undecided)
     return f"{count} interval{'s' if count > 1 else ''}" if count else "nothing"
@@ -87,7 +96,7 @@ def _number(value: Any) -> str:
     return f"{value:.8g}"
 
 
-def _intervals(result: TuningResult) -> str:
+def _intervals(result: LineTuningResult) -> str:
     region = sorted(result.best_region, key=lambda ends: ends[0] - ends[1])
     shown = [f"[{low:.8g}, {high:.8g}]" for low, high in region[:INTERVALS_SHOWN]]
     more = len(region) - len(shown)

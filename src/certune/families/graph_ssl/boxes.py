@@ -20,10 +20,10 @@ import numpy as np
 
 from certune.box import Box
 from certune.families.base import BoxBound
+from certune.families.distances import IntArray
 from certune.families.graph_ssl.course import FloatArray
 from certune.families.graph_ssl.exponents import needed_range
 from certune.families.graph_ssl.graph import BoolArray, Graph
-from certune.families.graph_ssl.instance import IntArray
 from certune.families.graph_ssl.solver import UNIT, PointSolver
 from certune.families.graph_ssl.symmetry import Symmetry
 from certune.kernels.dominance import dominant_classes, exponents_at

@@ -22,6 +22,7 @@ from certune.box import Box
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import BoxBound, Family, Params
+from certune.families.distances import IntArray
 from certune.families.graph_ssl.boxes import BoxProblem, Reuse
 from certune.families.graph_ssl.course import line_of, make_course
 from certune.families.graph_ssl.graph import Graph, graph_of, weighted_sum
@@ -32,7 +33,7 @@ from certune.families.graph_ssl.harmonic import (
     true_classes,
     winners,
 )
-from certune.families.graph_ssl.instance import IntArray, LabelingInstance
+from certune.families.graph_ssl.instance import LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator
 from certune.families.graph_ssl.labeling import Labeling
 from certune.families.graph_ssl.parameters import (
@@ -216,11 +217,7 @@ class HarmonicLabeling(Family):
                 f"expected a LabelingInstance, got {type(instance).__name__}; make one with "
                 "certune.LabelingInstance(points=..., labeled=..., truth=...)"
             )
-        if self.n_metrics not in (None, instance.n_metrics):
-            raise InputError(
-                f"{instance.name or 'the instance'} has {instance.n_metrics} metric(s), but the "
-                f"family was made for {self.n_metrics}"
-            )
+        instance.check_metrics(self.n_metrics)
         largest = float(instance.distances.max(initial=0.0))
         if largest > LARGEST_DISTANCE:
             raise InputError(

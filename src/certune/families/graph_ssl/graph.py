@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.errors import ParameterError
-from certune.families.graph_ssl.instance import IntArray, LabelingInstance
+from certune.families.distances import IntArray
+from certune.families.graph_ssl.instance import LabelingInstance
 from certune.families.metrics import FloatArray
 from certune.kernels.bottlenecks import gates, spanning_tree
 

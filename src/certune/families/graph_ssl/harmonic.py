@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from certune.families.distances import IntArray
 from certune.families.graph_ssl.course import FloatArray
 from certune.families.graph_ssl.exponents import extremes, needed_range
 from certune.families.graph_ssl.graph import BoolArray, Graph
-from certune.families.graph_ssl.instance import IntArray, LabelingInstance
+from certune.families.graph_ssl.instance import LabelingInstance
 from certune.families.graph_ssl.solver import PointSolver, absolute_shift, relative_shift
 from certune.families.graph_ssl.symmetry import Symmetry
 

@@ -5,35 +5,22 @@ The graph method sees distances only.  They are taken to be exact numbers from t
 
 from __future__ import annotations
 
-import hashlib
 import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certune.errors import InputError
-from certune.families.metrics import (
-    FloatArray,
-    Metric,
-    checked_metrics,
-    checked_points,
-    distance_matrix,
-    evened_out,
-    metric_name,
-    read_only,
-    stacked,
-)
-
-IntArray: TypeAlias = NDArray[np.int64]
-DEFAULT_METRICS = ("sqeuclidean",)
+from certune.families.distances import DistanceInstance, IntArray, counted
+from certune.families.metrics import Metric, read_only
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class LabelingInstance:
+class LabelingInstance(DistanceInstance):
     """Points of which some are labelled, to predict the labels of the others.
 
     Give either ``points`` or ``distances``. The value is immutable: arrays are copied and
@@ -93,54 +80,24 @@ class LabelingInstance:
     LabelingInstance(4 points, 2 labelled, metrics=('sqeuclidean',), 2 classes)
     """
 
-    points: FloatArray | None
-    metrics: tuple[Metric, ...]
-    metric_names: tuple[str, ...]
-    n_points: int
-    n_metrics: int
+    default_metrics = ("sqeuclidean",)
+
     labeled: IntArray
     labels: IntArray
     truth: IntArray | None
     class_names: tuple[Any, ...]
-    name: str | None
 
     def __init__(
         self,
         points: ArrayLike | None = None,
         distances: ArrayLike | Sequence[ArrayLike] | None = None,
-        metrics: Metric | Sequence[Metric] = DEFAULT_METRICS,
+        metrics: Metric | Sequence[Metric] = ("sqeuclidean",),
         labeled: ArrayLike | None = None,
         labels: ArrayLike | None = None,
         truth: ArrayLike | None = None,
         name: str | None = None,
     ) -> None:
-        if (points is None) == (distances is None):
-            given = "neither" if points is None else "both"
-            raise InputError(
-                f"an instance needs either points or distances, got {given}: pass coordinates as "
-                "points=, or precomputed distances as distances="
-            )
-        if name is not None and not isinstance(name, str):
-            raise InputError(f"name must be a string, got {name!r}: pass name=str(...)")
-        values = self.__dict__
-        values["name"] = name
-        if points is not None:
-            values["points"] = read_only(checked_points(points))
-            values["metrics"] = checked_metrics(metrics)
-            values["metric_names"] = tuple(metric_name(m) for m in values["metrics"])
-            values["n_points"] = len(values["points"])
-        else:
-            if checked_metrics(metrics) != DEFAULT_METRICS:
-                raise InputError(
-                    f"metrics={metrics!r} was given with distances=, but metrics apply to points "
-                    "only: leave metrics out"
-                )
-            matrices = stacked(distances)
-            values["points"], values["metrics"] = None, ()
-            values["metric_names"] = tuple(f"distances[{i}]" for i in range(len(matrices)))
-            values["distances"] = read_only(evened_out(matrices, self._label_of_metric))
-            values["n_points"] = matrices.shape[1]
-        values["n_metrics"] = len(self.metric_names)
+        super().__init__(points, distances, metrics, name)
         indices = _checked_indices(labeled, self.n_points)
         self._set_labels(indices, labels, truth)
 
@@ -168,61 +125,20 @@ class LabelingInstance:
         values["class_names"] = tuple(names.tolist())
 
     @cached_property
-    def distances(self) -> FloatArray:
-        """Float64 array (n_metrics, n, n): symmetric, zero diagonal, read-only. O(L n^2 p)."""
-        assert self.points is not None
-        matrices = np.stack([distance_matrix(self.points, m) for m in self.metrics])
-        return read_only(evened_out(matrices, self._label_of_metric))
-
-    @cached_property
     def unlabeled(self) -> IntArray:
         """Indices of the points without a label."""
         free = np.ones(self.n_points, dtype=bool)
         free[self.labeled] = False
         return read_only(np.flatnonzero(free).astype(np.int64))
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256, in hexadecimal, of distances, labels and truth; the same in every process."""
-        digest = hashlib.sha256(b"certune labeling instance 1")
-        has_truth = self.truth is not None
-        header = [self.n_metrics, self.n_points, len(self.labeled), int(has_truth)]
-        digest.update(np.array(header, dtype="<i8").tobytes())
-        digest.update(self.distances.astype("<f8", copy=False).tobytes())
-        for codes in (self.labeled, self.labels, self.truth):
-            if codes is not None:
-                digest.update(codes.astype("<i8", copy=False).tobytes())
-        return digest.hexdigest()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LabelingInstance):
-            return NotImplemented
-        return self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                read_only(value)
-        self.__dict__.update(state)
+    def _content(self) -> tuple[bytes, Sequence[int], Sequence[IntArray | None]]:
+        counts = len(self.labeled), int(self.truth is not None)
+        return b"certune labeling instance 1", counts, (self.labeled, self.labels, self.truth)
 
     def __repr__(self) -> str:
-        parts = [] if self.name is None else [repr(self.name)]
-        parts += [f"{self.n_points} point{'s' if self.n_points > 1 else ''}"]
-        parts += [f"{len(self.labeled)} labelled", f"metrics={self.metric_names}"]
-        n_classes = len(self.class_names)
-        parts += [f"{n_classes} class{'es' if n_classes > 1 else ''}"]
-        if self.truth is None:
-            parts += ["no truth"]
-        return f"LabelingInstance({', '.join(parts)})"
-
-    def _label_of_metric(self, index: int) -> str:
-        """Words for one metric in an error message."""
-        label = self.metric_names[index]
-        label = f"metric {label!r}" if self.metrics else label
-        return label if self.name is None else f"{label} of instance {self.name!r}"
+        classes = counted(len(self.class_names), "class", "classes")
+        parts = f"{len(self.labeled)} labelled", f"metrics={self.metric_names}", classes
+        return self._described(*parts, *(["no truth"] if self.truth is None else []))
 
 
 def _checked_indices(labeled: Any, n: int) -> IntArray:

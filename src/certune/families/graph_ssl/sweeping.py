@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from certune.deadline import check_time
 from certune.dual import PiecewiseFunction, sum_of
+from certune.families.distances import IntArray
 from certune.families.graph_ssl.close_ties import CloseTies
 from certune.families.graph_ssl.course import Course
 from certune.families.graph_ssl.harmonic import true_classes
-from certune.families.graph_ssl.instance import IntArray, LabelingInstance
+from certune.families.graph_ssl.instance import LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator, Panel
 from certune.families.graph_ssl.polishing import Polisher
 from certune.families.graph_ssl.symmetry import Symmetry

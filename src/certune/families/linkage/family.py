@@ -236,7 +236,7 @@ class Linkage(Family):
         name = instance.name or "the instance"
         if instance.target is None:
             raise InputError(f"{name} has no target clustering; pass target= to measure a utility")
-        self._check_metrics(instance)
+        instance.check_metrics(self.n_metrics)
         _ = instance.distances
 
     @staticmethod
@@ -245,13 +245,6 @@ class Linkage(Family):
             raise InputError(
                 f"expected a ClusteringInstance, got {type(instance).__name__}; "
                 "make one with certune.ClusteringInstance(points=..., target=...)"
-            )
-
-    def _check_metrics(self, instance: ClusteringInstance) -> None:
-        if self.n_metrics not in (None, instance.n_metrics):
-            raise InputError(
-                f"{instance.name or 'the instance'} has {instance.n_metrics} metric(s), but the "
-                f"family was made for {self.n_metrics}"
             )
 
     def structure(self, n: int, n_metrics: int | None = None) -> PiecewiseStructure:
@@ -384,7 +377,7 @@ class Linkage(Family):
             The tree (scipy's and scikit-learn's conventions) and the labels of its best pruning.
         """
         self._check_type(instance)
-        self._check_metrics(instance)
+        instance.check_metrics(self.n_metrics)
         course = self._course_at(instance, params)
         left, right, labels = solve_at(course, self._pruning(instance))
         return sorted_tree(left, right, merge_heights(course, left, right), labels)

@@ -5,35 +5,22 @@ to be exact numbers from this point on, so what could make two runs disagree (as
 on the diagonal, duplicates that differ in the last bit) is settled before any algorithm starts.
 """
 
-import hashlib
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certune.errors import InputError
-from certune.families.metrics import (
-    ROUNDING,
-    FloatArray,
-    Metric,
-    checked_metrics,
-    checked_points,
-    distance_matrix,
-    evened_out,
-    metric_name,
-    read_only,
-    stacked,
-)
-
-IntArray: TypeAlias = NDArray[np.int64]
+from certune.families.distances import DistanceInstance, IntArray, counted
+from certune.families.metrics import ROUNDING, FloatArray, Metric, read_only
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class ClusteringInstance:
+class ClusteringInstance(DistanceInstance):
     """A set of points with pairwise distances, their true clusters, and the number of clusters.
 
     Give either ``points`` or ``distances``. The value is immutable: arrays are copied and
@@ -92,15 +79,11 @@ class ClusteringInstance:
     array([0.        , 1.        , 7.07106781])
     """
 
-    points: FloatArray | None
-    metrics: tuple[Metric, ...]
-    metric_names: tuple[str, ...]
-    n_points: int
-    n_metrics: int
+    default_metrics = ("euclidean",)
+
     target: IntArray | None
     target_names: tuple[Any, ...] | None
     k: int
-    name: str | None
 
     def __init__(
         self,
@@ -111,47 +94,19 @@ class ClusteringInstance:
         k: int | None = None,
         name: str | None = None,
     ) -> None:
-        if (points is None) == (distances is None):
-            given = "neither" if points is None else "both"
-            raise InputError(
-                f"an instance needs either points or distances, got {given}: pass coordinates as "
-                "points=, or precomputed distances as distances="
-            )
-        if name is not None and not isinstance(name, str):
-            raise InputError(f"name must be a string, got {name!r}: pass name=str(...)")
+        super().__init__(points, distances, metrics, name)
         values = self.__dict__
-        values["name"] = name
-        if points is not None:
-            values["points"] = read_only(checked_points(points))
-            values["metrics"] = checked_metrics(metrics)
-            values["metric_names"] = tuple(metric_name(m) for m in values["metrics"])
-            values["n_points"] = len(values["points"])
-        else:
-            if checked_metrics(metrics) != ("euclidean",):
-                raise InputError(
-                    f"metrics={metrics!r} was given with distances=, but metrics apply to points "
-                    "only: leave metrics out"
-                )
-            matrices = stacked(distances)
-            values["points"], values["metrics"] = None, ()
-            values["metric_names"] = tuple(f"distances[{i}]" for i in range(len(matrices)))
-            checked = _checked_distances(matrices, self._label_of_metric)
-            values["distances"] = read_only(checked)
-            values["n_points"] = matrices.shape[1]
-        values["n_metrics"] = len(self.metric_names)
         values["target"], values["target_names"] = _coded_target(target, self.n_points)
         values["k"] = _checked_k(k, self.target_names, self.n_points)
 
-    @cached_property
-    def distances(self) -> FloatArray:
-        """Float64 array (n_metrics, n, n): symmetric, zero diagonal, read-only. O(L n^2 p)."""
-        assert self.points is not None
-        matrices = np.stack([distance_matrix(self.points, m) for m in self.metrics])
-        _, first, group = np.unique(self.points, axis=0, return_index=True, return_inverse=True)
-        lowest = first[group.ravel()]
-        if np.any(lowest != np.arange(self.n_points)):
-            matrices = matrices[:, lowest[:, None], lowest]
-        return read_only(_checked_distances(matrices, self._label_of_metric))
+    def _settled(self, matrices: FloatArray) -> FloatArray:
+        """Distances with equal rows for duplicates and no other zeros."""
+        if self.points is not None:
+            _, first, group = np.unique(self.points, axis=0, return_index=True, return_inverse=True)
+            lowest = first[group.ravel()]
+            if np.any(lowest != np.arange(self.n_points)):
+                matrices = matrices[:, lowest[:, None], lowest]
+        return _checked_distances(super()._settled(matrices), self._label_of_metric)
 
     @cached_property
     def log_distances(self) -> FloatArray:
@@ -209,58 +164,25 @@ class ClusteringInstance:
         """Reference matrices by the name of their objective, as far as they were asked for."""
         return {}
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256, in hexadecimal, of distances, target codes and k; the same in every process."""
-        digest = hashlib.sha256(b"certune clustering instance 1")
-        has_target = self.target is not None
-        header = [self.n_metrics, self.n_points, self.k, int(has_target)]
-        digest.update(np.array(header, dtype="<i8").tobytes())
-        digest.update(self.distances.astype("<f8", copy=False).tobytes())
-        if self.target is not None:
-            digest.update(self.target.astype("<i8", copy=False).tobytes())
-        return digest.hexdigest()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ClusteringInstance):
-            return NotImplemented
-        return self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
+    def _content(self) -> tuple[bytes, Sequence[int], Sequence[IntArray | None]]:
+        counts = self.k, int(self.target is not None)
+        return b"certune clustering instance 1", counts, (self.target,)
 
     def __getstate__(self) -> dict[str, Any]:
         # These are made again quickly, and have to stay writable.
         left_out = ("log_distances", "pair_codes", "references")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                read_only(value)
-        self.__dict__.update(state)
-
     def __repr__(self) -> str:
-        parts = [] if self.name is None else [repr(self.name)]
-        parts += [f"{self.n_points} point{'s' if self.n_points > 1 else ''}"]
-        parts += [f"metrics={self.metric_names}", f"k={self.k}"]
-        if self.target_names is None:
-            parts += ["no target"]
-        else:
-            n_classes = len(self.target_names)
-            parts += [f"{n_classes} target class{'es' if n_classes > 1 else ''}"]
-        return f"ClusteringInstance({', '.join(parts)})"
-
-    def _label_of_metric(self, index: int) -> str:
-        """Words for one metric in an error message."""
-        label = self.metric_names[index]
-        label = f"metric {label!r}" if self.metrics else label
-        return label if self.name is None else f"{label} of instance {self.name!r}"
+        target = "no target"
+        if self.target_names is not None:
+            target = counted(len(self.target_names), "target class", "target classes")
+        return self._described(f"metrics={self.metric_names}", f"k={self.k}", target)
 
 
 def _checked_distances(matrices: FloatArray, label_of: Callable[[int], str]) -> FloatArray:
     """Distances with equal rows for duplicates and no other zeros. O(L n^2)."""
-    zeros = evened_out(matrices, label_of) == 0
+    zeros = matrices == 0
     if np.count_nonzero(zeros) == matrices.shape[0] * matrices.shape[1]:
         return matrices
     return _with_equal_duplicates(matrices, zeros, label_of)

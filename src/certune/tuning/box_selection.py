@@ -1,0 +1,42 @@
+"""A setting of several parameters that is good on a whole box around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from certune.box import Box
+
+
+@dataclass(frozen=True)
+class BoxSelection:
+    """A setting of several parameters chosen by a rule.
+
+    Attributes
+    ----------
+    rule : str
+        Which rule.
+    params : dict
+        The setting.
+    value_exact : Fraction
+        Its mean utility.
+    box : Box or None
+        The box around it that the rule found; None if there is none.
+    lower_bound_exact : Fraction
+        On the whole box the mean utility is at least this.
+    tolerance : Fraction
+        How much worse than the best setting the rule allows a setting to be.
+    """
+
+    rule: str
+    params: dict[str, Any]
+    value_exact: Fraction
+    box: Box | None
+    lower_bound_exact: Fraction
+    tolerance: Fraction
+
+    @property
+    def value(self) -> float:
+        """Mean utility at the setting."""
+        return float(self.value_exact)
