@@ -57,7 +57,7 @@ def lending(function: Any) -> Any:
     return _compiled_once(function, **_WITH_COUNTS)
 
 
-class Bundle(types.Type):  # type: ignore[misc]
+class Bundle(types.Type):
     """Pointer to a named tuple."""
 
     def __init__(self, inner: Any) -> None:
@@ -66,7 +66,7 @@ class Bundle(types.Type):  # type: ignore[misc]
 
 
 @register_model(Bundle)
-class _BundleModel(models.PrimitiveModel):  # type: ignore[misc]
+class _BundleModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, cgutils.voidptr_t)
 
@@ -92,10 +92,10 @@ def keep_alive(owners):
 
 
 @infer_getattr
-class _BundleFields(AttributeTemplate):  # type: ignore[misc]
+class _BundleFields(AttributeTemplate):
     key = Bundle
 
-    def generic_resolve(self, bundle: Any, name: str) -> Any:
+    def generic_resolve(self, bundle: Any, name: str) -> Any:  # type: ignore[override]
         inner = bundle.inner
         return inner.types[inner.fields.index(name)] if name in inner.fields else None
 
