@@ -28,8 +28,8 @@ from certune.kernels.ends import end_value, locate_ends, narrow_ends
 from certune.kernels.frames import AVERAGE
 from certune.kernels.records import (
     below_scaled,
+    blend_records,
     dot_record,
-    mix_records,
     move_record,
     transform_record,
 )
@@ -200,9 +200,9 @@ def until_average(panel, flat, rival, t, limit, desk):
     error = panel.error + 8.0 * (DEGREE + 1) * UNIT
     work = desk.nearer
     if panel.sign > 0:
-        mix_records(restricted, DEGREE, 0, 1.0 - error, -1.0 - error, work, 0)
+        blend_records(restricted, DEGREE, 0, 1.0 - error, -1.0 - error, work, 0, 0)
     else:
-        mix_records(restricted, 0, DEGREE, 1.0 - error, -1.0 - error, work, 0)
+        blend_records(restricted, 0, DEGREE, 1.0 - error, -1.0 - error, work, 0, 0)
     if not work[0] > 0.0:
         return -np.inf
     steepest = 0.0

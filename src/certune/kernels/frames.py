@@ -256,7 +256,7 @@ def build_mean(
             there = (z * stride + x) * DEGREE if mirrored else here
             weight = size[x] * size[z]
             if mirrored or weight > 1.0:
-                blend_records(flat, here, here, 1.0 / weight, 0.0, here, there)
+                blend_records(flat, here, here, 1.0 / weight, 0.0, flat, here, there)
 
 
 @njit(cache=True, nogil=True)
@@ -374,6 +374,7 @@ def merge_average(flat, slots, x, y, weight_x, weight_y, active, n_active):
             (y * slots + z) * DEGREE,
             weight_x,
             weight_y,
+            flat,
             here,
             (z * slots + x) * DEGREE,
         )

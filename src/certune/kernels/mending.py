@@ -20,16 +20,14 @@ from certune.kernels.certificates import (
     value_at,
 )
 from certune.kernels.frames import AVERAGE
+from certune.kernels.guessing import nearest_alive
 from certune.kernels.proving import note, prove
-from certune.kernels.records import below_scaled, blend_records, dot_record
-from certune.kernels.series import MINMAX, exponentials
+from certune.kernels.records import below_scaled, blend_records
 from certune.kernels.tree_records import (
     blend_chords,
     combine,
     ensure,
     forget,
-    place_of,
-    set_chord,
 )
 
 
@@ -72,128 +70,6 @@ def _freshen(work, node):
         work.fresh[work.n_fresh[0]] = node
         work.n_fresh[0] += 1
         work.nearest[node] = -1
-
-
-@borrowing
-def _guess(panel, records, forest, work, x, share):
-    """Nearest alive cluster of x by values near one point."""
-    alive = work.alive
-    n_alive = work.n_alive[0]
-    width = records.width
-    known = records.known
-    if panel.dense:
-        return _guess_by_chords(panel, records, forest, work, x, share)
-    for i in range(n_alive):
-        c = alive[i]
-        if c != x and known[x * width + c if x < c else c * width + x] == 0:
-            ensure(panel, records, forest, x, c, work.stack)
-    if panel.form == AVERAGE:
-        if share == 0.0:
-            return _guess_by_lanes(records.flat, 0, 0, width, x, alive, n_alive, panel.sign)
-        return _guess_average(records.flat, width, x, alive, n_alive, panel.sign, work.basis)
-    if panel.kind == MINMAX and share == 0.0:
-        return _guess_by_lanes(records.flat, 0, 4, width, x, alive, n_alive, panel.sign)
-    values = work.values
-    if panel.kind == MINMAX and not panel.box_cox and 0.0 < share < 1.0:
-        alpha = panel.power[0] + panel.power[1] * (panel.low + share * (panel.high - panel.low))
-        _gather_exponents(records.flat, width, x, alive, n_alive, alpha, panel.centre, values)
-        exponentials(values, work.exponents, 2 * n_alive)
-        for i in range(n_alive):
-            values[i] = panel.sign * (values[i] + values[n_alive + i])
-    else:
-        for i in range(n_alive):
-            if alive[i] != x:
-                at = place_of(records, x, alive[i])
-                values[i] = value_at(panel, records.flat, at, share, work.basis)
-    best = np.inf
-    nearest = -1
-    for i in range(n_alive):
-        if alive[i] != x and values[i] < best:
-            best = values[i]
-            nearest = alive[i]
-    return nearest
-
-
-@borrowing
-def _guess_by_chords(panel, records, forest, work, x, share):
-    """Do the same by chords."""
-    alive = work.alive
-    row = x * records.width
-    starts = records.starts
-    ends = records.ends
-    has_chord = records.has_chord
-    nearest = -1
-    best = np.inf
-    for i in range(work.n_alive[0]):
-        c = alive[i]
-        if c == x:
-            continue
-        if has_chord[row + c] == 0:
-            ensure(panel, records, forest, x, c, work.stack)
-            set_chord(records, panel.sign, x, c)
-        value = (1.0 - share) * starts[row + c] + share * ends[row + c]
-        if value < best:
-            best = value
-            nearest = c
-    return nearest
-
-
-@borrowing
-def _nearest(panel, records, forest, work, x, share):
-    """Nearest alive cluster of a fresh one, guessed."""
-    near = work.nearest[x]
-    if near < 0 or work.place[near] < 0:
-        near = _guess(panel, records, forest, work, x, share)
-        work.nearest[x] = near
-    return near
-
-
-@borrowing
-def _gather_exponents(flat, width, x, alive, n_alive, alpha, centre, values):
-    """Exponents of the smallest and the largest distance of x from the alive clusters (ENDS)."""
-    for i in range(n_alive):
-        c = alive[i]
-        if c == x:
-            values[i] = 0.0
-            values[n_alive + i] = 0.0
-        else:
-            at = 8 * (x * width + c if x < c else c * width + x)
-            values[i] = alpha * (flat[at + 2] - centre)
-            values[n_alive + i] = alpha * (flat[at + 6] - centre)
-
-
-@borrowing
-def _guess_by_lanes(flat, lane, other, width, x, alive, n_alive, sign):
-    """Nearest cluster by the sum of two lanes (the same one twice: by that lane)."""
-    side = 1.0 if sign > 0 else -1.0
-    best = np.inf
-    nearest = -1
-    for i in range(n_alive):
-        c = alive[i]
-        if c == x:
-            continue
-        at = 8 * (x * width + c if x < c else c * width + x)
-        value = side * (flat[at + lane] + flat[at + other])
-        if value < best:
-            best = value
-            nearest = c
-    return nearest
-
-
-@borrowing
-def _guess_average(flat, width, x, alive, n_alive, sign, basis):
-    side = 1.0 if sign > 0 else -1.0
-    best = np.inf
-    nearest = -1
-    for i in range(n_alive):
-        c = alive[i]
-        if c == x:
-            continue
-        value = side * dot_record(flat, 8 * (x * width + c if x < c else c * width + x), basis)
-        if value < best:
-            best = value
-            nearest = c
-    return nearest
 
 
 @borrowing
@@ -330,7 +206,7 @@ def _fill_averages(flat, known, width, node, p, q, weight_p, weight_q, alive, n_
         key_p = p * width + c if p < c else c * width + p
         key_q = q * width + c if q < c else c * width + q
         if not known[key] and known[key_p] and known[key_q]:
-            blend_records(flat, 8 * key_p, 8 * key_q, weight_p, weight_q, 8 * key, 8 * key)
+            blend_records(flat, 8 * key_p, 8 * key_q, weight_p, weight_q, flat, 8 * key, 8 * key)
             known[key] = 1
 
 
@@ -375,8 +251,8 @@ def _merge_fresh(panel, state, n_made, n_queue, t, share, proving, trusted):
         while i < work.n_fresh[0]:
             x = work.fresh[i]
             i += 1
-            y = _nearest(panel, records, forest, work, x, share)
-            if not work.is_fresh[y] or _nearest(panel, records, forest, work, y, share) != x:
+            y = nearest_alive(panel, records, forest, work, x, share)
+            if not work.is_fresh[y] or nearest_alive(panel, records, forest, work, y, share) != x:
                 continue
             code = HOLDS
             if proving:

@@ -25,11 +25,16 @@ from certune.kernels.certificates import (
     until_ends,
 )
 from certune.kernels.compare import tie_prefers
+from certune.kernels.doubts import (
+    doubtful_averages,
+    doubtful_chords,
+    doubtful_ends,
+    unite_averages,
+)
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.frames import AVERAGE
 from certune.kernels.identities import identical
-from certune.kernels.records import below_scaled, blend_records, move_record
-from certune.kernels.series import MAXIMUM, MINIMUM
+from certune.kernels.records import below_scaled, move_record
 from certune.kernels.tree_records import ensure, set_chord
 
 
@@ -104,122 +109,6 @@ def _found(work, code, low, high, row, rival):
 
 
 @borrowing
-def _doubtful_averages(flat, known, own, factor, flip, width, p, q, rivals, n_rivals, doubtful):
-    """List the (row, rival) whose record does not clear the bar on the whole panel.
-
-    The bar is the record of (p, q), ``own``, times a factor.  Unknown records are listed as well.
-    """
-    count = 0
-    for i in range(n_rivals):
-        c = rivals[i]
-        if c == p or c == q:
-            continue
-        key = p * width + c if p < c else c * width + p
-        if known[key] == 0 or below_scaled(flat, 8 * key, own, factor, flip) != 0:
-            doubtful[count, 0] = p
-            doubtful[count, 1] = c
-            count += 1
-        key = q * width + c if q < c else c * width + q
-        if known[key] == 0 or below_scaled(flat, 8 * key, own, factor, flip) != 0:
-            doubtful[count, 0] = q
-            doubtful[count, 1] = c
-            count += 1
-    return count
-
-
-@borrowing
-def _doubtful_chords(
-    starts, ends, has_chord, share, bar, end_bar, width, p, q, rivals, n_rivals, doubtful
-):
-    """Do the same by chords, from a share of the panel on."""
-    count = 0
-    rest = 1.0 - share
-    for i in range(n_rivals):
-        c = rivals[i]
-        if c == p or c == q:
-            continue
-        for row in (p, q):
-            key = row * width + c
-            if has_chord[key] == 0 or not (
-                rest * starts[key] + share * ends[key] > bar and ends[key] > end_bar
-            ):
-                doubtful[count, 0] = row
-                doubtful[count, 1] = c
-                count += 1
-    return count
-
-
-@borrowing
-def _unite_averages(
-    flat,
-    known,
-    own,
-    factor,
-    flip,
-    width,
-    p,
-    q,
-    weight_p,
-    weight_q,
-    node,
-    rivals,
-    n_rivals,
-    doubtful,
-):
-    """Do the same where all records are known, and fill those of the union ``node`` on the way."""
-    count = 0
-    for i in range(n_rivals):
-        c = rivals[i]
-        if c == p or c == q:
-            continue
-        at_p = 8 * (p * width + c if p < c else c * width + p)
-        at_q = 8 * (q * width + c if q < c else c * width + q)
-        if below_scaled(flat, at_p, own, factor, flip) != 0:
-            doubtful[count, 0] = p
-            doubtful[count, 1] = c
-            count += 1
-        if below_scaled(flat, at_q, own, factor, flip) != 0:
-            doubtful[count, 0] = q
-            doubtful[count, 1] = c
-            count += 1
-        key = node * width + c if node < c else c * width + node
-        blend_records(flat, at_p, at_q, weight_p, weight_q, 8 * key, 8 * key)
-        known[key] = 1
-    return count
-
-
-@borrowing
-def _doubtful_ends(flat, known, bar, kind, sign, width, p, q, rivals, n_rivals, doubtful):
-    """Do the same for ENDS."""
-    side = 1.0 if sign > 0 else -1.0
-    low = side * bar[0]
-    high = side * bar[1]
-    with_min = kind != MAXIMUM
-    with_max = kind != MINIMUM
-    count = 0
-    for i in range(n_rivals):
-        c = rivals[i]
-        if c == p or c == q:
-            continue
-        for row in (p, q):
-            key = row * width + c if row < c else c * width + row
-            at = 8 * key
-            at_low = 0.0
-            at_high = 0.0
-            if with_min:
-                at_low = flat[at]
-                at_high = flat[at + 1]
-            if with_max:
-                at_low += flat[at + 4]
-                at_high += flat[at + 5]
-            if known[key] == 0 or not (side * at_low > low and side * at_high > high):
-                doubtful[count, 0] = row
-                doubtful[count, 1] = c
-                count += 1
-    return count
-
-
-@borrowing
 def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
     """Prove from t on that p and q are nearest to each other, as far as the rivals go.
 
@@ -249,15 +138,16 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
     start_own = 0.0
     end_own = 0.0
     share = 0.0
+    if not by_chords or not records.has_chord[p * width + q]:
+        ensure(panel, records, forest, p, q, work.stack)
     if by_chords:
         key = p * width + q
         if not records.has_chord[key]:
-            ensure(panel, records, forest, p, q, work.stack)
             set_chord(records, panel.sign, p, q)
         share = share_of(panel, t)
         start_own = records.starts[key]
         end_own = records.ends[key]
-        n_doubtful = _doubtful_chords(
+        n_doubtful = doubtful_chords(
             records.starts,
             records.ends,
             records.has_chord,
@@ -271,14 +161,8 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
             n_rivals,
             work.doubtful,
         )
-        if n_doubtful == 0:
-            return HOLDS
-    else:
-        ensure(panel, records, forest, p, q, work.stack)
-    if by_chords:
-        pass
     elif average and union >= 0:
-        n_doubtful = _unite_averages(
+        n_doubtful = unite_averages(
             flat,
             known,
             own,
@@ -295,7 +179,7 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
             work.doubtful,
         )
     elif average:
-        n_doubtful = _doubtful_averages(
+        n_doubtful = doubtful_averages(
             flat,
             known,
             own,
@@ -310,7 +194,7 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
         )
     else:
         set_bar(panel, flat, own, bar)
-        n_doubtful = _doubtful_ends(
+        n_doubtful = doubtful_ends(
             flat, known, bar, panel.kind, panel.sign, width, p, q, rivals, n_rivals, work.doubtful
         )
     n_candidates = 0

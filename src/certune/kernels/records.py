@@ -64,11 +64,11 @@ def call(typing_context, address):
 
 
 @intrinsic
-def blend_records(typing_context, flat, i, j, weight_i, weight_j, target, mirror):
-    """Put ``weight_i * flat[i:i+8] + weight_j * flat[j:j+8]`` at two places."""
+def blend_records(typing_context, flat, i, j, weight_i, weight_j, target, k, mirror):
+    """Put ``weight_i * flat[i:i+8] + weight_j * flat[j:j+8]`` at two places of ``target``."""
 
     def generate(context, builder, signature, arguments):
-        array, at_i, at_j, w_i, w_j, at_target, at_mirror = arguments
+        array, at_i, at_j, w_i, w_j, other, at_k, at_mirror = arguments
         kind = signature.args[0]
         first = _load(context, builder, kind, array, at_i, _DOUBLES)
         second = _load(context, builder, kind, array, at_j, _DOUBLES)
@@ -76,32 +76,12 @@ def blend_records(typing_context, flat, i, j, weight_i, weight_j, target, mirror
             builder.fmul(_spread(builder, w_i, _DOUBLES), first),
             builder.fmul(_spread(builder, w_j, _DOUBLES), second),
         )
-        _store(context, builder, total, kind, array, at_target)
-        _store(context, builder, total, kind, array, at_mirror)
+        for place in (at_k, at_mirror):
+            _store(context, builder, total, signature.args[5], other, place)
         return context.get_dummy_value()
 
     i8, f8 = types.int64, types.float64
-    return types.void(flat, i8, i8, f8, f8, i8, i8), generate
-
-
-@intrinsic
-def mix_records(typing_context, flat, i, j, weight_i, weight_j, target, k):
-    """``target[k:k+8] = weight_i * flat[i:i+8] + weight_j * flat[j:j+8]``."""
-
-    def generate(context, builder, signature, arguments):
-        array, at_i, at_j, w_i, w_j, other, at_k = arguments
-        kind = signature.args[0]
-        first = _load(context, builder, kind, array, at_i, _DOUBLES)
-        second = _load(context, builder, kind, array, at_j, _DOUBLES)
-        total = builder.fadd(
-            builder.fmul(_spread(builder, w_i, _DOUBLES), first),
-            builder.fmul(_spread(builder, w_j, _DOUBLES), second),
-        )
-        _store(context, builder, total, signature.args[5], other, at_k)
-        return context.get_dummy_value()
-
-    i8, f8 = types.int64, types.float64
-    return types.void(flat, i8, i8, f8, f8, target, i8), generate
+    return types.void(flat, i8, i8, f8, f8, target, i8, i8), generate
 
 
 @intrinsic

@@ -20,7 +20,7 @@ def combine(panel, records, at_a, at_b, weight_a, weight_b, at):
     """Record of a union with a third cluster from those of its parts."""
     flat = records.flat
     if panel.form == AVERAGE:
-        blend_records(flat, at_a, at_b, weight_a, weight_b, at, at)
+        blend_records(flat, at_a, at_b, weight_a, weight_b, flat, at, at)
     else:
         union_of_ends(flat, records.bits, records.ordered, panel.error, at_a, at_b, at, at)
 

@@ -1,0 +1,118 @@
+"""Nearest clusters by values near one point: what is guessed here is proved elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from certune.kernels.borrowing import borrowing
+from certune.kernels.certificates import value_at
+from certune.kernels.frames import AVERAGE
+from certune.kernels.records import dot_record
+from certune.kernels.series import MINMAX, exponentials
+from certune.kernels.tree_records import ensure, set_chord
+
+
+@borrowing
+def nearest_alive(panel, records, forest, work, x, share):
+    """Nearest alive cluster of a fresh one; the last guess as long as that is alive."""
+    near = work.nearest[x]
+    if near < 0 or work.place[near] < 0:
+        n_alive = work.n_alive[0]
+        if panel.dense:
+            _fill_by_chords(panel, records, forest, work, x, share)
+        else:
+            _fill_by_records(panel, records, forest, work, x, share)
+        near = _least(work.values, work.alive, n_alive, x)
+        work.nearest[x] = near
+    return near
+
+
+@borrowing
+def _least(values, alive, n_alive, x):
+    best = np.inf
+    nearest = -1
+    for i in range(n_alive):
+        if alive[i] != x and values[i] < best:
+            best = values[i]
+            nearest = alive[i]
+    return nearest
+
+
+@borrowing
+def _fill_by_chords(panel, records, forest, work, x, share):
+    row = x * records.width
+    starts = records.starts
+    ends = records.ends
+    has_chord = records.has_chord
+    alive = work.alive
+    values = work.values
+    for i in range(work.n_alive[0]):
+        c = alive[i]
+        if has_chord[row + c] == 0 and c != x:
+            ensure(panel, records, forest, x, c, work.stack)
+            set_chord(records, panel.sign, x, c)
+        values[i] = (1.0 - share) * starts[row + c] + share * ends[row + c]
+
+
+@borrowing
+def _fill_by_records(panel, records, forest, work, x, share):
+    alive = work.alive
+    n_alive = work.n_alive[0]
+    width = records.width
+    known = records.known
+    for i in range(n_alive):
+        c = alive[i]
+        if c != x and known[x * width + c if x < c else c * width + x] == 0:
+            ensure(panel, records, forest, x, c, work.stack)
+    values = work.values
+    flat = records.flat
+    if panel.form == AVERAGE and share > 0.0:
+        _gather_averages(flat, width, x, alive, n_alive, panel.sign, work.basis, values)
+    elif panel.form == AVERAGE:
+        _gather_lanes(flat, 0, 0, width, x, alive, n_alive, panel.sign, values)
+    elif panel.kind == MINMAX and share == 0.0:
+        _gather_lanes(flat, 0, 4, width, x, alive, n_alive, panel.sign, values)
+    elif panel.kind == MINMAX and not panel.box_cox and share < 1.0:
+        alpha = panel.power[0] + panel.power[1] * (panel.low + share * (panel.high - panel.low))
+        _gather_exponents(flat, width, x, alive, n_alive, alpha, panel.centre, values)
+        exponentials(values, work.exponents, 2 * n_alive)
+        for i in range(n_alive):
+            values[i] = panel.sign * (values[i] + values[n_alive + i])
+    else:
+        for i in range(n_alive):
+            c = alive[i]
+            if c != x:
+                at = 8 * (x * width + c if x < c else c * width + x)
+                values[i] = value_at(panel, flat, at, share, work.basis)
+
+
+@borrowing
+def _gather_averages(flat, width, x, alive, n_alive, sign, basis, values):
+    for i in range(n_alive):
+        c = alive[i]
+        if c != x:
+            at = 8 * (x * width + c if x < c else c * width + x)
+            values[i] = sign * dot_record(flat, at, basis)
+
+
+@borrowing
+def _gather_lanes(flat, lane, other, width, x, alive, n_alive, sign, values):
+    """Sums of two lanes (the same one twice: of that lane)."""
+    for i in range(n_alive):
+        c = alive[i]
+        if c != x:
+            at = 8 * (x * width + c if x < c else c * width + x)
+            values[i] = sign * (flat[at + lane] + flat[at + other])
+
+
+@borrowing
+def _gather_exponents(flat, width, x, alive, n_alive, alpha, centre, values):
+    """Exponents of the smallest and the largest distance of x from the alive clusters (ENDS)."""
+    for i in range(n_alive):
+        c = alive[i]
+        values[i] = 0.0
+        values[n_alive + i] = 0.0
+        if c != x:
+            at = 8 * (x * width + c if x < c else c * width + x)
+            values[i] = alpha * (flat[at + 2] - centre)
+            values[n_alive + i] = alpha * (flat[at + 6] - centre)
