@@ -316,28 +316,6 @@ def _clears(form, kind, sign, factor, flat, known, width, fresh, n_fresh, p, q):
 
 
 @borrowing
-def _clears_by_chords(starts, ends, has_chord, slack, share, width, fresh, n_fresh, p, q):
-    """Do the same by chords, from a share of the panel on."""
-    own = p * width + q
-    if has_chord[own] == 0:
-        return False
-    rest = 1.0 - share
-    bar = (rest * starts[own] + share * ends[own]) * slack
-    end_bar = ends[own] * slack
-    for i in range(n_fresh):
-        c = fresh[i]
-        if c == p or c == q:
-            continue
-        for row in (p, q):
-            key = row * width + c
-            if has_chord[key] == 0 or not (
-                rest * starts[key] + share * ends[key] > bar and ends[key] > end_bar
-            ):
-                return False
-    return True
-
-
-@borrowing
 def replay(panel, state, first, failed, t, guess):
     """Build the tree from t on, starting from its merges before stage ``first``.
 
@@ -388,20 +366,7 @@ def replay(panel, state, first, failed, t, guess):
             if trusted:
                 code = HOLDS
                 clear = work.n_fresh[0] == 0
-                if not clear and panel.dense:
-                    clear = _clears_by_chords(
-                        records.starts,
-                        records.ends,
-                        records.has_chord,
-                        panel.slack,
-                        share_of(panel, t),
-                        records.width,
-                        work.fresh,
-                        work.n_fresh[0],
-                        p,
-                        q,
-                    )
-                elif not clear:
+                if not clear and not panel.dense:
                     clear = _clears(
                         panel.form,
                         panel.kind,
