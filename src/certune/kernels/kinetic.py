@@ -289,9 +289,10 @@ def follow(
             which = last_joint_panel(mode, power, span, panels, tied, which)
         high = panels[which, 1]
         finest = FINEST_CUT * (high - panels[which, 0])
-        dense = low + 1.25 * max(reach, finest) < high
+        step = max(reach, finest)
+        dense = low < low + step and low + 1.25 * step < high
         if dense:
-            high = low + max(reach, finest)
+            high = low + step
         panel_ = open_panel(source, records, low, high, dense)
         panel = bundled(panel_)
         desk.window_from[0] = np.inf
