@@ -86,3 +86,40 @@ def test_dense_changes_agree_with_runs():
     segment = ct.Segment({"alpha_0": -2, "alpha_1": 1}, {"alpha_0": 3, "alpha_1": 2})
     assert family.dual(instance, along=segment).n_pieces > 30
     assert not disagreements(family, instance, segment)
+
+
+def test_a_repair_with_more_new_clusters_than_spare_nodes_agrees_with_runs():
+    """Where (a, c) overtakes (a, b), a chain of 32 points grows from {a, c} instead of {a}.
+
+    That is one new cluster more than there are spare nodes: one gets the name of an old cluster,
+    whose old merge with r must not pass for one of the new cluster.
+    """
+    chain = 32
+    a, b, c, r, s = 0, 1, 2, chain + 3, chain + 4
+    n = chain + 5
+    base = np.full((n, n), 6.0)
+
+    def put(i, j, distance):
+        base[i, j] = base[j, i] = distance
+
+    for i in range(1, chain + 1):
+        x = 2 + i
+        for y in (a, c, *range(3, x)):
+            put(x, y, 1.1 + 0.01 * i)
+        put(x, b, 5.0)
+        put(x, r, 3.2)
+    for i, j, distance in [(b, c, 5), (c, r, 3.2), (a, r, 1.5), (b, r, 4), (r, s, 2.9), (a, b, 1)]:
+        put(i, j, distance)
+    noise = np.triu(np.random.default_rng(0).random((n, n)) * 1e-3, 1)
+    base += noise + noise.T
+    np.fill_diagonal(base, 0.0)
+    metrics = np.stack([base, base])
+    metrics[0, a, c] = metrics[0, c, a] = 1.03
+    metrics[1, a, c] = metrics[1, c, a] = 0.97
+    target = np.zeros(n, dtype=int)
+    target[b] = 1
+    target[[r, s]] = 2
+    instance = ct.ClusteringInstance(distances=metrics, target=target, k=3)
+    segment = ct.Segment({"weights": (1.0, 0.0)}, {"weights": (0.0, 1.0)})
+    family = ct.Linkage("power-mean", alpha=1.3, weights="tune", n_metrics=2)
+    assert not disagreements(family, instance, segment)

@@ -41,7 +41,7 @@ from certune.kernels.kinetic_state import Source, State
 from certune.kernels.leaves import number_of, room_for, same_partition, write_leaf
 from certune.kernels.mending import replay
 from certune.kernels.polish import polish
-from certune.kernels.proving import is_stale, prove_again
+from certune.kernels.proving import is_stale, mark_members, prove_again
 from certune.kernels.search_state import Pairs
 from certune.kernels.series import AFFINE, DEGREE, MOVING
 from certune.kernels.tree_costs import cut, refresh_tables
@@ -118,12 +118,7 @@ def _mark_failure(forest, proofs, node, marks):
     """Mark the members of the row, its nearest and its rival by 1, 2, 3."""
     row = proofs.row[node]
     near = forest.left[node] if forest.right[node] == row else forest.right[node]
-    marks[:] = 0
-    mark = 1
-    for cluster in (row, near, proofs.rival[node]):
-        for i in range(forest.size[cluster]):
-            marks[forest.members[cluster, i]] = mark
-        mark += 1
+    mark_members(forest, row, near, proofs.rival[node], marks)
 
 
 @borrowing
@@ -259,10 +254,9 @@ def follow(
     proofs = bundled(proofs_)
     work = bundled(work_)
     desk = bundled(desk_)
-    state = bundled(State(records, forest, bundled(merging_), desk, work, proofs))
+    state = bundled(State(pairs, records, forest, bundled(merging_), desk, work, proofs))
     labels = np.empty(n, np.int64)
     cut_stack = np.empty(2 * k + 2, np.int64)
-    marks = np.empty(n, np.uint8)
 
     leaves = np.empty((64, 2))
     leaf_info = np.empty((64, 3), np.int64)
@@ -352,8 +346,8 @@ def follow(
                     stuck_to = max(from_low, work.zone[1]) if code == UNCLEAR else from_low
                 elif crowded:
                     if average and proofs.code[looked_at] == FAILS:
-                        _mark_failure(forest, proofs, looked_at, marks)
-                        if _narrow(kind, pairs, proofs, looked_at, marks):
+                        _mark_failure(forest, proofs, looked_at, work.marks)
+                        if _narrow(kind, pairs, proofs, looked_at, work.marks):
                             continue
                     stuck = True
                     stuck_from = from_low
@@ -446,7 +440,7 @@ def follow(
             current,
         )
         n_leaves += 1
-    keep_alive((source_, records_, forest_, costs_, proofs_, work_, merging_, desk_))
+    keep_alive((source_, records_, forest_, costs_, proofs_, work_, merging_, desk_, pairs_))
     return (
         leaves[:n_leaves],
         leaf_info[:n_leaves],

@@ -169,6 +169,8 @@ def new_work(count, width, n):
         np.empty((2 * width, 4), np.int64),
         np.zeros(n, np.int64),
         np.empty(width),
+        np.empty(n, np.uint8),
+        np.empty(2, np.int64),
     )
 
 

@@ -114,9 +114,11 @@ class Work(NamedTuple):
     zone: Floats  # end of the zone of that change; end of what is unclear
     doubtful: Integers  # (doubtful, 2): row, rival
     bounds: Floats  # (candidates, 2): where they may fail first
-    candidates: Integers  # (candidates, 4): row, rival, code, was the failure located?
+    candidates: Integers  # (candidates, 4): row, rival, code, how well the failure is located
     mark: Integers  # per point
     heights: Floats  # of nodes
+    marks: NDArray[np.uint8]  # per point
+    near: Integers  # the two clusters of the proof under way
 
 
 class Merging(NamedTuple):
@@ -133,6 +135,7 @@ class Merging(NamedTuple):
 class State(NamedTuple):
     """All that a repair reads and changes."""
 
+    pairs: Pairs
     records: Records
     forest: Forest
     merging: Merging

@@ -362,7 +362,9 @@ def replay(panel, state, first, failed, t, guess):
             continue
         p = forest.left[node]
         q = forest.right[node]
-        if work.place[p] >= 0 and work.place[q] >= 0 and node != failed:
+        # An old node that was given other members is not the part that this merge had.
+        reused = work.born[p] or work.born[q]
+        if work.place[p] >= 0 and work.place[q] >= 0 and node != failed and not reused:
             if trusted:
                 code = HOLDS
                 clear = work.n_fresh[0] == 0
@@ -427,6 +429,7 @@ def replay(panel, state, first, failed, t, guess):
     for i in range(n_queue):
         node = work.queue[i]
         if not work.formed[node]:
+            forest.until[node] = -1
             spare[spare[spare.size - 1]] = node
             spare[spare.size - 1] += 1
     forest.until[forest.order[n_merges - 1]] = n_merges

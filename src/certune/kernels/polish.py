@@ -135,7 +135,7 @@ def _trimmed_end(kind, mode, near, far, power, low, high, order_left, input_erro
     return end
 
 
-@njit(cache=True, nogil=True)
+@lending
 def polish(kind, mode, first, second, power, marks, low, high, order_left, input_error):
     """Shrink the zone [low, high] of one split; returns the new zone and whether it was proved.
 

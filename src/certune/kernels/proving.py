@@ -11,8 +11,10 @@ import numpy as np
 from certune.kernels.borrowing import borrowing
 from certune.kernels.certificates import (
     AGAIN,
+    FAILS,
     FINEST,
     HOLDS,
+    LOCATED,
     UNCLEAR,
     WRONG,
     judge,
@@ -34,8 +36,12 @@ from certune.kernels.doubts import (
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.frames import AVERAGE
 from certune.kernels.identities import identical
+from certune.kernels.polish import polish
 from certune.kernels.records import below_scaled, move_record
 from certune.kernels.tree_records import ensure, set_chord
+
+# How well the first failure of a candidate is located: a lower bound, a zone, a zone polished.
+BOUNDED, FOUND, POLISHED = 0, 1, 2
 
 
 @borrowing
@@ -274,10 +280,12 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
         work.candidates[n_candidates, 0] = row
         work.candidates[n_candidates, 1] = c
         work.candidates[n_candidates, 2] = code
-        work.candidates[n_candidates, 3] = not until > start
+        work.candidates[n_candidates, 3] = BOUNDED if until > start else FOUND
         n_candidates += 1
     if n_candidates > 0:
         ensure(panel, records, forest, p, q, work.stack)
+        work.near[0] = p
+        work.near[1] = q
         _sharpen(panel, state, own, n_candidates, t)
     return HOLDS
 
@@ -289,6 +297,53 @@ def _least_bound(work, n_candidates, but):
         if i != but and (least < 0 or work.bounds[i, 0] < work.bounds[least, 0]):
             least = i
     return least
+
+
+@borrowing
+def mark_members(forest, row, near, rival, marks):
+    """Mark the members of the three clusters of a comparison by 1, 2, 3."""
+    marks[:] = 0
+    mark = 1
+    for cluster in (row, near, rival):
+        for i in range(forest.size[cluster]):
+            marks[forest.members[cluster, i]] = mark
+        mark += 1
+
+
+@borrowing
+def _polish(panel, state, i):
+    """Make the zone of a failure as narrow as can be; False if it was so before, or is not found.
+
+    Only averages have zones that are wide.
+    """
+    forest = state.forest
+    work = state.work
+    bounds = work.bounds
+    candidates = work.candidates
+    if candidates[i, 3] == POLISHED or candidates[i, 2] != FAILS:
+        return False
+    candidates[i, 3] = POLISHED
+    row = candidates[i, 0]
+    near = work.near[0] if work.near[1] == row else work.near[1]
+    mark_members(forest, row, near, candidates[i, 1], work.marks)
+    pairs = state.pairs
+    low, high, _ = polish(
+        panel.kind,
+        pairs.mode,
+        pairs.first,
+        pairs.second,
+        pairs.power,
+        work.marks,
+        bounds[i, 0],
+        bounds[i, 1],
+        1.0,
+        pairs.input_error,
+    )
+    if low < high:
+        candidates[i, 2] = LOCATED
+        bounds[i, 0] = low
+        bounds[i, 1] = high
+    return True
 
 
 @borrowing
@@ -307,7 +362,7 @@ def _sharpen(panel, state, own, n_candidates, t):
         to_locate = first
         if bounds[first, 0] == np.inf:
             break
-        if candidates[first, 3]:
+        if candidates[first, 3] != BOUNDED:
             if second < 0 or bounds[second, 0] > bounds[first, 1]:
                 break
             row = candidates[first, 0]
@@ -323,15 +378,20 @@ def _sharpen(panel, state, own, n_candidates, t):
                 if order != 0:
                     bounds[first if order < 0 else second, 0] = np.inf
                     continue
-            if candidates[second, 3]:
-                break
+            if candidates[second, 3] != BOUNDED:
+                if not (_polish(panel, state, first) or _polish(panel, state, second)):
+                    break
+                continue
             to_locate = second
         row = candidates[to_locate, 0]
         at = ensure(panel, records, forest, row, candidates[to_locate, 1], work.stack)
         code, low, high = judge(panel, records.flat, own, at, t, desk)
-        candidates[to_locate, 3] = 1
+        candidates[to_locate, 3] = FOUND
+        if code == UNCLEAR and bounds[to_locate, 0] < high < panel.high and desk.zone[3] < 0.0:
+            # It begins at t, but nothing fails before the bound, and the rival is nearer behind it.
+            code = FAILS
+            low = bounds[to_locate, 0]
         if code == UNCLEAR or code == WRONG:
-            # The bound says more: nothing fails before it, and there one has to look again.
             candidates[to_locate, 2] = AGAIN
             bounds[to_locate, 1] = bounds[to_locate, 0]
             continue
