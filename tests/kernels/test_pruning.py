@@ -190,7 +190,7 @@ def test_labels_are_numbered_by_lowest_member():
     nxt = np.array([1, -1, 3, 0])
     split = np.zeros((7, 3), dtype=np.int64)
     split[6, 2] = 1
-    labels, stack = np.full(4, -1), np.empty(4, dtype=np.int64)
+    labels, stack = np.full(4, -1), np.empty(6, dtype=np.int64)
     cut(6, left, right, split, head, tail, nxt, 2, labels, stack)
     assert labels.tolist() == [0, 0, 1, 1]
 

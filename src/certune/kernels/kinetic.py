@@ -40,8 +40,7 @@ from certune.kernels.kinetic_start import (
 from certune.kernels.kinetic_state import Source, State
 from certune.kernels.leaves import number_of, room_for, same_partition, write_leaf
 from certune.kernels.mending import replay
-from certune.kernels.polish import polish
-from certune.kernels.proving import is_stale, mark_members, prove_again
+from certune.kernels.proving import is_stale, mark_members, narrowed, prove_again
 from certune.kernels.search_state import Pairs
 from certune.kernels.series import AFFINE, DEGREE, MOVING
 from certune.kernels.tree_costs import cut, refresh_tables
@@ -134,25 +133,16 @@ def _no_tree(forest):
     spare[spare.size - 1] = width - count
 
 
-@njit(cache=True, nogil=True)
-def _narrow(kind, pairs, proofs, node, marks):
-    """Make the zone of a failure, given by its marks, as narrow as can be.
+@borrowing
+def _narrow(panel, state, node):
+    """Make the zone of a failure as narrow as can be.
 
     Returns False, and leaves it, if that does not succeed or the same merge may fail otherwise
     before the end of the narrow zone.
     """
-    low, high, _ = polish(
-        kind,
-        pairs.mode,
-        pairs.first,
-        pairs.second,
-        pairs.power,
-        marks,
-        proofs.low[node],
-        proofs.high[node],
-        1.0,
-        pairs.input_error,
-    )
+    proofs = state.proofs
+    _mark_failure(state.forest, proofs, node, state.work.marks)
+    low, high = narrowed(panel, state, proofs.low[node], proofs.high[node])
     if not low < high < proofs.second[node]:
         return False
     proofs.low[node] = low
@@ -247,16 +237,15 @@ def follow(
     sizes = forest_.size[:count].astype(np.float64)
     source_ = Source(kind, form, pairs_, offset, span, labels0, sizes, smallest, largest, frame)
     source = bundled(source_)
-    pairs = bundled(pairs_)
     records = bundled(records_)
     forest = bundled(forest_)
     costs = bundled(costs_)
     proofs = bundled(proofs_)
     work = bundled(work_)
     desk = bundled(desk_)
-    state = bundled(State(pairs, records, forest, bundled(merging_), desk, work, proofs))
+    state = bundled(State(bundled(pairs_), records, forest, bundled(merging_), desk, work, proofs))
     labels = np.empty(n, np.int64)
-    cut_stack = np.empty(2 * k + 2, np.int64)
+    cut_stack = np.empty(3 * k, np.int64)
 
     leaves = np.empty((64, 2))
     leaf_info = np.empty((64, 3), np.int64)
@@ -346,8 +335,7 @@ def follow(
                     stuck_to = max(from_low, work.zone[1]) if code == UNCLEAR else from_low
                 elif crowded:
                     if average and proofs.code[looked_at] == FAILS:
-                        _mark_failure(forest, proofs, looked_at, work.marks)
-                        if _narrow(kind, pairs, proofs, looked_at, work.marks):
+                        if _narrow(panel, state, looked_at):
                             continue
                     stuck = True
                     stuck_from = from_low

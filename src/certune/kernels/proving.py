@@ -311,11 +311,27 @@ def mark_members(forest, row, near, rival, marks):
 
 
 @borrowing
-def _polish(panel, state, i):
-    """Make the zone of a failure as narrow as can be; False if it was so before, or is not found.
+def narrowed(panel, state, low, high):
+    """Polish the zone of the comparison of averages whose members are marked."""
+    pairs = state.pairs
+    low, high, _ = polish(
+        panel.kind,
+        pairs.mode,
+        pairs.first,
+        pairs.second,
+        pairs.power,
+        state.work.marks,
+        low,
+        high,
+        1.0,
+        pairs.input_error,
+    )
+    return low, high
 
-    Only averages have zones that are wide.
-    """
+
+@borrowing
+def _polish(panel, state, i):
+    """Make the zone of a failure as narrow as can be; False if it was so before or is not found."""
     forest = state.forest
     work = state.work
     bounds = work.bounds
@@ -326,19 +342,7 @@ def _polish(panel, state, i):
     row = candidates[i, 0]
     near = work.near[0] if work.near[1] == row else work.near[1]
     mark_members(forest, row, near, candidates[i, 1], work.marks)
-    pairs = state.pairs
-    low, high, _ = polish(
-        panel.kind,
-        pairs.mode,
-        pairs.first,
-        pairs.second,
-        pairs.power,
-        work.marks,
-        bounds[i, 0],
-        bounds[i, 1],
-        1.0,
-        pairs.input_error,
-    )
+    low, high = narrowed(panel, state, bounds[i, 0], bounds[i, 1])
     if low < high:
         candidates[i, 2] = LOCATED
         bounds[i, 0] = low

@@ -235,13 +235,25 @@ def cut(root, left, right, split, head, tail, nxt, k, labels, stack):
     labels : int64 array (n,)
         Overwritten. Clusters are numbered in the order of their lowest member index, so equal
         partitions have equal labels.
-    stack : int64 array, at least 2k long
+    stack : int64 array, at least 3k long
         Work space.
 
     Notes
     -----
-    O(n + k) time, no allocation. Every pending subtree owes at least one cluster, so at most k
-    (node, count) pairs are on the stack at a time.
+    O(n + k) time, no allocation.
+    """
+    find_pruned(root, left, right, split, k, stack)
+    for cluster in range(k):
+        _label_members(stack[2 * k + cluster], head, tail, nxt, cluster, labels)
+    number_by_lowest_member(k, labels, stack)
+
+
+@borrowing
+def find_pruned(root, left, right, split, k, stack):
+    """Write the k nodes of the best pruning to ``stack[2 k : 3 k]``.
+
+    Every pending subtree owes at least one cluster, so at most k (node, count) pairs are on the
+    stack at a time.
     """
     stack[0] = root
     stack[1] = k
@@ -252,7 +264,7 @@ def cut(root, left, right, split, head, tail, nxt, k, labels, stack):
         node = stack[2 * depth]
         count = stack[2 * depth + 1]
         if count == 1:
-            _label_members(node, head, tail, nxt, cluster, labels)
+            stack[2 * k + cluster] = node
             cluster += 1
         else:
             to_left = split[node, count]
@@ -261,7 +273,6 @@ def cut(root, left, right, split, head, tail, nxt, k, labels, stack):
             stack[2 * depth + 2] = right[node]
             stack[2 * depth + 3] = count - to_left
             depth += 2
-    number_by_lowest_member(k, labels, stack)
 
 
 @borrowing
@@ -330,6 +341,6 @@ def prune(objective, reference, left, right, n, k):
             join(node, a, b, head, tail, nxt, size)
         fill_table(objective, node, left, right, size, cost, k, table, split)
     labels = np.empty(n, np.int64)
-    stack = np.empty(2 * k, np.int64)
+    stack = np.empty(3 * k, np.int64)
     cut(n_nodes - 1, left, right, split, head, tail, nxt, k, labels, stack)
     return labels

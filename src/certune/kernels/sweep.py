@@ -266,7 +266,7 @@ def sweep(
     best = np.zeros(1, np.int64)
     labels = labels0.copy()
     sizes = np.empty(slots0)
-    cut_stack = np.empty(2 * k + 2, np.int64)
+    cut_stack = np.empty(3 * k, np.int64)
     flat = np.empty(n, np.int64)
     whole = np.empty(0)
 

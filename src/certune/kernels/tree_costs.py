@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from certune.kernels.borrowing import borrowing
-from certune.kernels.pruning import K_MEANS, K_MEDIAN, fill_table, number_by_lowest_member
+from certune.kernels.pruning import (
+    K_MEANS,
+    K_MEDIAN,
+    fill_table,
+    find_pruned,
+    number_by_lowest_member,
+)
 
 
 @borrowing
@@ -76,23 +82,11 @@ def refresh_tables(forest, costs, work, first):
 @borrowing
 def cut(forest, costs, labels, stack):
     """Write the labels of the best pruning of the tree into k clusters."""
-    stack[0] = forest.order[forest.n_first - 2]
-    stack[1] = costs.k
-    depth = 1
-    cluster = 0
-    while depth > 0:
-        depth -= 1
-        node = stack[2 * depth]
-        count = stack[2 * depth + 1]
-        if count == 1:
-            for i in range(forest.size[node]):
-                labels[forest.members[node, i]] = cluster
-            cluster += 1
-        else:
-            to_left = costs.split[node, count]
-            stack[2 * depth] = forest.left[node]
-            stack[2 * depth + 1] = to_left
-            stack[2 * depth + 2] = forest.right[node]
-            stack[2 * depth + 3] = count - to_left
-            depth += 2
-    number_by_lowest_member(costs.k, labels, stack)
+    k = costs.k
+    root = forest.order[forest.n_first - 2]
+    find_pruned(root, forest.left, forest.right, costs.split, k, stack)
+    for cluster in range(k):
+        node = stack[2 * k + cluster]
+        for i in range(forest.size[node]):
+            labels[forest.members[node, i]] = cluster
+    number_by_lowest_member(k, labels, stack)

@@ -1,7 +1,7 @@
 """Whether a wait is due to the compilation of kernels.
 
 Kernels are compiled on first use after installation and kept on disk from then on. That takes
-half a minute during which nothing else happens, which a user should be told.
+a minute or two during which nothing else happens, which a user should be told.
 """
 
 from __future__ import annotations
