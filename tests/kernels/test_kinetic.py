@@ -134,6 +134,28 @@ def test_zones_of_following_changes_do_not_overlap(parts, monkeypatch):
         assert np.all(zone[1:, 0] > zone[:-1, 1])
 
 
+@pytest.mark.parametrize("seed", [3, 11, 33])
+def test_what_a_wide_panel_leaves_unclear_is_followed_on_narrower_ones(seed, monkeypatch):
+    """Close to alpha = 0 on both metrics two changes of one order fall into a wide panel."""
+    followed = []
+    original = sweeping.follow
+
+    def watched(*arguments):
+        found = original(*arguments)
+        panels, windows = arguments[10], found[-1]
+        followed.append((panels[-1, 1] - panels[0, 0], np.sum(windows[:, 1] - windows[:, 0])))
+        return found
+
+    monkeypatch.setattr(sweeping, "follow", watched)
+    instance = ct.datasets.digits_clustering(
+        1, n_classes=5, n_per_class=8, metrics=("euclidean", "cosine"), random_state=seed
+    )[0]
+    segment = ct.Segment({"alpha_0": -1, "alpha_1": -1}, {"alpha_0": 1, "alpha_1": 1.5})
+    ct.Linkage("product", alpha=[(-5, 5), (-5, 5)]).dual(instance, along=segment)
+    assert np.isclose(sum(length for length, _ in followed), 1.0)
+    assert sum(left for _, left in followed) < 1e-3
+
+
 def test_many_ties_at_alpha_zero_leave_no_hole():
     """Powers of 2 as distances: where the tree cannot be followed, windows cover the rest."""
     powers = [

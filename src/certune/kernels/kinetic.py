@@ -52,6 +52,8 @@ MOST_STEPS = 64  # per cluster in one panel; then as well
 # Panels are cut so that about this many changes per cluster, and no fewer, fall into one ...
 CHANGES_PER_CLUSTER, FEWEST_CHANGES = 0.25, 8
 FINEST_CUT = 2.0**-8  # ... but into parts of this size at least
+# Where more than this share of a panel is unclear, narrower and more accurate ones are tried.
+WIDE, NARROWER = 2.0**-6, 2.0**-4
 
 
 @borrowing
@@ -286,6 +288,7 @@ def follow(
         n_here = 0
         n_steps = 0
         n_changes = 0
+        too_wide = False
         begin = not stuck  # is the tree to be built from t on?
         settled = -np.inf  # end of the zone of the last change
         while True:
@@ -328,6 +331,11 @@ def follow(
                 if stale or proofs.code[looked_at] == AGAIN:
                     again = t if stale or looked_at == other else from_low
                     code = prove_again(panel, state, looked_at, again)
+                    if code == UNCLEAR and again > t:
+                        # The bound lies in the zone of the failure: look from farther off.
+                        code = prove_again(panel, state, looked_at, t)
+                        if code == HOLDS and proofs.code[looked_at] == AGAIN:
+                            code = UNCLEAR
                     if code == HOLDS:
                         continue
                     stuck = True
@@ -380,7 +388,14 @@ def follow(
                 current = number_of(labels, partitions, n_partitions)
                 n_partitions = max(n_partitions, current + 1)
                 continue
-            # Stuck: the window around it is left to the other sweep.
+            narrower = NARROWER * (high - low)
+            too_wide = average and stuck_to - stuck_from > WIDE * (high - low) and narrower > finest
+            if too_wide:
+                _no_tree(forest)
+                reach = narrower
+                high = settled if t < settled < stuck_from else t
+                break
+            # The window around it is left to the other sweep.
             n_here += 1
             margin = MARGIN * (high - low) + 4.0 * (stuck_to - stuck_from)
             window_low = max(low, stuck_from - margin)
@@ -409,7 +424,7 @@ def follow(
             start = t
             if window_high >= high:
                 break
-        if average and (dense or n_changes > wanted):
+        if average and not too_wide and (dense or n_changes > wanted):
             reach = (high - low) * min(4.0, wanted / max(1, n_changes))
         low = high
         if high >= panels[which, 1]:
