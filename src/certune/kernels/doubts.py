@@ -32,10 +32,8 @@ def doubtful_averages(flat, known, own, factor, flip, width, p, q, rivals, n_riv
 
 
 @borrowing
-def doubtful_chords(
-    starts, ends, has_chord, share, bar, end_bar, width, p, q, rivals, n_rivals, doubtful
-):
-    """Do the same by chords, from a share of the panel on."""
+def doubtful_chords(chords, share, bar, end_bar, width, p, q, rivals, n_rivals, doubtful):
+    """Do the same by chords, from a share of the panel on; those not filled are listed."""
     count = 0
     rest = 1.0 - share
     for i in range(n_rivals):
@@ -43,10 +41,9 @@ def doubtful_chords(
         if c == p or c == q:
             continue
         for row in (p, q):
-            key = row * width + c
-            if has_chord[key] == 0 or not (
-                rest * starts[key] + share * ends[key] > bar and ends[key] > end_bar
-            ):
+            at = 2 * (row * width + c)
+            end = chords[at + 1]
+            if not (rest * chords[at] + share * end > bar and end > end_bar):
                 doubtful[count, 0] = row
                 doubtful[count, 1] = c
                 count += 1

@@ -9,49 +9,36 @@ from certune.kernels.certificates import value_at
 from certune.kernels.frames import AVERAGE
 from certune.kernels.records import dot_record
 from certune.kernels.series import MINMAX, exponentials
-from certune.kernels.tree_records import ensure, set_chord
+from certune.kernels.tree_records import ensure, on_chord, set_chord
 
 
 @borrowing
 def nearest_alive(panel, records, forest, work, x, share):
     """Nearest alive cluster of a fresh one; the last guess as long as that is alive."""
     near = work.nearest[x]
-    if near < 0 or work.place[near] < 0:
-        n_alive = work.n_alive[0]
-        if panel.dense:
-            _fill_by_chords(panel, records, forest, work, x, share)
-        else:
-            _fill_by_records(panel, records, forest, work, x, share)
-        near = _least(work.values, work.alive, n_alive, x)
-        work.nearest[x] = near
-    return near
-
-
-@borrowing
-def _least(values, alive, n_alive, x):
-    best = np.inf
-    nearest = -1
-    for i in range(n_alive):
-        if alive[i] != x and values[i] < best:
-            best = values[i]
-            nearest = alive[i]
-    return nearest
-
-
-@borrowing
-def _fill_by_chords(panel, records, forest, work, x, share):
-    row = x * records.width
-    starts = records.starts
-    ends = records.ends
-    has_chord = records.has_chord
+    if near >= 0 and work.place[near] >= 0:
+        return near
+    if not panel.dense:
+        _fill_by_records(panel, records, forest, work, x, share)
     alive = work.alive
-    values = work.values
+    best = np.inf
     for i in range(work.n_alive[0]):
         c = alive[i]
-        if has_chord[row + c] == 0 and c != x:
-            ensure(panel, records, forest, x, c, work.stack)
-            set_chord(records, panel.sign, x, c)
-        values[i] = (1.0 - share) * starts[row + c] + share * ends[row + c]
+        if c == x:
+            continue
+        if panel.dense:
+            value = on_chord(records, x * records.width + c, share)
+            if np.isnan(value):
+                ensure(panel, records, forest, x, c, work.stack)
+                set_chord(records, panel.sign, x, c)
+                value = on_chord(records, x * records.width + c, share)
+        else:
+            value = work.values[i]
+        if value < best:
+            best = value
+            near = c
+    work.nearest[x] = near
+    return near
 
 
 @borrowing

@@ -44,7 +44,7 @@ from certune.kernels.proving import is_stale, mark_members, narrowed, prove_agai
 from certune.kernels.search_state import Pairs
 from certune.kernels.series import AFFINE, DEGREE, MOVING
 from certune.kernels.tree_costs import cut, refresh_tables
-from certune.kernels.tree_records import ensure, place_of
+from certune.kernels.tree_records import ensure, on_chord, place_of
 
 MARGIN = 1e-3  # of a panel, added on both sides to a window left to the sweep
 MOST_WINDOWS = 3  # in one panel; then its rest is left to the sweep
@@ -67,9 +67,10 @@ def _sort_by_height(panel, records, forest, work, share):
         a = forest.left[node]
         b = forest.right[node]
         key = a * records.width + b
-        if panel.dense and records.has_chord[key]:
-            heights[node] = (1.0 - share) * records.starts[key] + share * records.ends[key]
-            continue
+        if panel.dense:
+            heights[node] = on_chord(records, key, share)
+            if not np.isnan(heights[node]):
+                continue
         at = ensure(panel, records, forest, a, b, work.stack)
         heights[node] = value_at(panel, records.flat, at, share, work.basis)
     for i in range(1, n_merges):

@@ -47,7 +47,7 @@ def _set_first(records, frame, count):
 
 @borrowing
 def _set_first_chords(records, sign, count):
-    records.has_chord[:] = 0
+    records.chords[:] = np.nan
     for x in range(count):
         for z in range(x + 1, count):
             set_chord(records, sign, x, z)

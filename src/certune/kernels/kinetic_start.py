@@ -10,7 +10,7 @@ from certune.kernels.certificates import Desk
 from certune.kernels.cost_memory import point_hashes
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.kinetic_state import Costs, Forest, Merging, Proofs, Records, Work
-from certune.kernels.pruning import K_MEANS, fill_table
+from certune.kernels.pruning import fill_table
 from certune.kernels.series import DEGREE
 from certune.kernels.tree_costs import union_cost
 
@@ -29,9 +29,8 @@ def new_records(count, average, ordered):
         np.zeros(width * width, np.uint8),
         width,
         ordered,
-        np.empty(n_chords),
-        np.empty(n_chords),
-        np.zeros(n_chords, np.uint8),
+        np.zeros(width, np.bool_),
+        np.empty(2 * n_chords),
     )
 
 
@@ -59,14 +58,12 @@ def first_clusters(labels, left, right, n_made, width, objective, reference, k):
         np.zeros(width, np.int64),
         np.empty(width - count + 1, np.int64),
     )
-    with_sums = objective != K_MEANS
     costs_ = Costs(
         objective,
-        reference,
         k,
         np.zeros(n_ids, np.int64),
         np.zeros(n_ids, np.int64),
-        np.empty((n_ids if with_sums else 1, n), np.int64),
+        np.empty((n_ids, n), np.int64),
         np.zeros((n_ids, k + 1), np.int64),
         np.zeros((n_ids, k + 1), np.int64),
     )
@@ -77,8 +74,7 @@ def first_clusters(labels, left, right, n_made, width, objective, reference, k):
     for node in range(width, n_ids):
         if node < width + n:
             forest.members[node, 0] = node - width
-            if with_sums:
-                costs.sums[node, 0] = 0
+            costs.sums[node] = reference[node - width]
             forest.hashes[node] = hashes[node - width]
             forest.highest[node] = node - width
         else:
@@ -93,7 +89,7 @@ def first_clusters(labels, left, right, n_made, width, objective, reference, k):
             forest.members[node, forest.size[a] : forest.size[node]] = forest.members[
                 b, : forest.size[b]
             ]
-            union_cost(objective, reference, forest, costs, node)
+            union_cost(objective, forest, costs, node)
         fill_table(
             objective,
             node,
@@ -117,8 +113,7 @@ def first_clusters(labels, left, right, n_made, width, objective, reference, k):
         forest.members[x, :size] = forest.members[node, :size]
         costs.cost[x] = costs.cost[node]
         costs.pair_sum[x] = costs.pair_sum[node]
-        if with_sums:
-            costs.sums[x, :size] = costs.sums[node, :size]
+        costs.sums[x] = costs.sums[node]
         costs.table[x] = costs.table[node]
         costs.split[x] = costs.split[node]
     return forest_, costs_
@@ -150,6 +145,7 @@ def new_work(count, width, n):
         np.zeros(width, np.bool_),
         np.empty(width, np.int64),
         np.zeros(width, np.bool_),
+        np.empty(count - 1, np.int64),
         np.empty(count - 1, np.int64),
         np.empty(4 * width + 4, np.int64),
         np.empty(DEGREE),

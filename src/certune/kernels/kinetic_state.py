@@ -38,11 +38,10 @@ class Records(NamedTuple):
     known: NDArray[np.uint8]  # is the record of the pair filled?
     width: int
     ordered: bool
+    has_known: Flags  # in dense panels: are some of the node's records filled?
     # In dense panels: values at both ends of the panel, times the sign of the order, of (a, b) and
-    # of (b, a), at ``a width + b``.
-    starts: Floats
-    ends: Floats
-    has_chord: NDArray[np.uint8]  # are they filled?
+    # of (b, a), at ``2 (a width + b)``; NaN if they are not filled.
+    chords: Floats
 
 
 class Forest(NamedTuple):
@@ -78,11 +77,10 @@ class Costs(NamedTuple):
     """Costs of nodes and their best prunings; see `certune.kernels.pruning`."""
 
     objective: int
-    reference: Integers
     k: int
     cost: Integers
-    pair_sum: Integers
-    sums: Integers  # (nodes, points): per member, k-median and k-center only
+    pair_sum: Integers  # k-means only
+    sums: Integers  # (nodes, points): of distances of the members; k-center: the largest of them
     table: Integers
     split: Integers
 
@@ -98,7 +96,8 @@ class Work(NamedTuple):
     is_fresh: Flags
     nearest: Integers
     formed: Flags
-    queue: Integers
+    queue: Integers  # the old merges
+    codes: Integers  # and their hashes
     stack: Integers
     basis: Floats
     values: Floats

@@ -101,11 +101,13 @@ def _new_node(records, dense, forest, work, p, q, n_queue):
     size = forest.size[p] + forest.size[q]
     node = -1
     for i in range(n_queue):
-        old = work.queue[i]
-        if not work.formed[old] and forest.hashes[old] == code and forest.size[old] == size:
-            if _same_members(forest, work, p, q, old):
-                node = old
-                break
+        if work.codes[i] == code:
+            old = work.queue[i]
+            # A node that was given other members has another hash by now.
+            if not work.formed[old] and forest.hashes[old] == code and forest.size[old] == size:
+                if _same_members(forest, work, p, q, old):
+                    node = old
+                    break
     is_new = node < 0
     if is_new:
         spare = forest.spare
@@ -121,7 +123,7 @@ def _new_node(records, dense, forest, work, p, q, n_queue):
                     break
         if node < 0:
             return node, is_new
-        forget(records, node, dense)
+        forget(records, node, dense, work.stack)
         forest.hashes[node] = code
         forest.size[node] = size
         forest.version[node] += 1
@@ -157,22 +159,24 @@ def _make(work, forest, node, is_fresh, n_made):
 
 
 @borrowing
-def _fill_row(panel, records, forest, work, node, only_chords):
-    """Fill the records of a node that was just made, or just its chords where there are some."""
+def _fill_row(panel, records, forest, work, node):
+    """Fill the records of a node that was just made; in dense panels its chords instead."""
     p = forest.left[node]
     q = forest.right[node]
     total = forest.size[node]
     weight_p = forest.size[p] / total
     weight_q = forest.size[q] / total
+    width = records.width
     if panel.dense:
-        blend_chords(records, node, p, q, weight_p, weight_q, work.alive, work.n_alive[0])
-        if only_chords:
-            return
+        blend_chords(
+            records.chords, width, node, p, q, weight_p, weight_q, work.alive, work.n_alive[0]
+        )
+        return
     if panel.form == AVERAGE:
         _fill_averages(
             records.flat,
             records.known,
-            records.width,
+            width,
             node,
             p,
             q,
@@ -182,7 +186,6 @@ def _fill_row(panel, records, forest, work, node, only_chords):
             work.n_alive[0],
         )
         return
-    width = records.width
     known = records.known
     for i in range(work.n_alive[0]):
         c = work.alive[i]
@@ -230,7 +233,7 @@ def _pair_up(panel, records, forest, work, share):
 
 
 @borrowing
-def _merge_fresh(panel, state, n_made, n_queue, t, share, proving, trusted):
+def _merge_fresh(panel, state, n_made, n_queue, t, share, proving):
     """Merge fresh clusters that are nearest to each other; returns a code and the merges made.
 
     Without ``proving``, guesses are taken for the truth.
@@ -271,7 +274,7 @@ def _merge_fresh(panel, state, n_made, n_queue, t, share, proving, trusted):
                 return UNCLEAR, n_made
             note(proofs, forest, work, node, True)
             _make(work, forest, node, is_new, n_made)
-            _fill_row(panel, records, forest, work, node, trusted)
+            _fill_row(panel, records, forest, work, node)
             n_made += 1
             progress = True
             i = 0
@@ -354,6 +357,7 @@ def replay(panel, state, first, failed, t, guess):
                 _enter(work, node, False)
         for i in range(first, n_merges):
             work.queue[n_queue] = forest.order[i]
+            work.codes[n_queue] = forest.hashes[forest.order[i]]
             n_queue += 1
     n_made = first
     for i in range(n_queue):
@@ -387,7 +391,8 @@ def replay(panel, state, first, failed, t, guess):
                     if code == HOLDS:
                         note(proofs, forest, work, node, False)
             else:
-                code = prove(panel, state, p, q, work.alive, work.n_alive[0], t, False, node)
+                union = node if panel.form == AVERAGE and not panel.dense else -1
+                code = prove(panel, state, p, q, work.alive, work.n_alive[0], t, False, union)
                 if code == HOLDS:
                     note(proofs, forest, work, node, True)
             if code == UNCLEAR:
@@ -395,10 +400,11 @@ def replay(panel, state, first, failed, t, guess):
             if code == HOLDS:
                 _make(work, forest, node, False, n_made)
                 if not trusted and (panel.dense or panel.form != AVERAGE):
-                    _fill_row(panel, records, forest, work, node, True)
+                    _fill_row(panel, records, forest, work, node)
                 elif panel.dense:
                     blend_chords(
-                        records,
+                        records.chords,
+                        records.width,
                         node,
                         p,
                         q,
@@ -409,9 +415,7 @@ def replay(panel, state, first, failed, t, guess):
                     )
                 n_made += 1
                 if _lost_nearest(work.fresh, work.n_fresh[0], work.nearest, p, q):
-                    code, n_made = _merge_fresh(
-                        panel, state, n_made, n_queue, t, share, has_tree, trusted
-                    )
+                    code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree)
                     if code == UNCLEAR:
                         return UNCLEAR
                 continue
@@ -419,10 +423,10 @@ def replay(panel, state, first, failed, t, guess):
         for part in (p, q):
             if work.place[part] >= 0:
                 _freshen(work, part)
-        code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree, trusted)
+        code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree)
         if code == UNCLEAR:
             return UNCLEAR
-    code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree, trusted)
+    code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree)
     if code == UNCLEAR or n_made < n_merges:
         return UNCLEAR
     spare = forest.spare

@@ -121,7 +121,7 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
     Returns HOLDS, with the first failure in ``found``, or WRONG with the row and the rival that is
     nearer, or UNCLEAR with the end of what is unclear in ``zone[1]``.  Unless ``sharp``, the proof
     has to be looked at AGAIN before it fails.  With ``union`` >= 0, all records are known, and
-    those of this node are filled.
+    those of this node are filled (averages in panels that are not dense).
     """
     records = state.records
     forest = state.forest
@@ -139,24 +139,23 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
     found[1] = np.inf
     found[2] = np.inf
     average = panel.form == AVERAGE
-    by_chords = panel.dense and union < 0
+    by_chords = panel.dense
     own = 8 * (p * width + q if p < q else q * width + p)
     start_own = 0.0
     end_own = 0.0
     share = 0.0
-    if not by_chords or not records.has_chord[p * width + q]:
+    chords = records.chords
+    key = 2 * (p * width + q)
+    if not by_chords or np.isnan(chords[key]):
         ensure(panel, records, forest, p, q, work.stack)
-    if by_chords:
-        key = p * width + q
-        if not records.has_chord[key]:
+        if by_chords:
             set_chord(records, panel.sign, p, q)
+    if by_chords:
         share = share_of(panel, t)
-        start_own = records.starts[key]
-        end_own = records.ends[key]
+        start_own = chords[key]
+        end_own = chords[key + 1]
         n_doubtful = doubtful_chords(
-            records.starts,
-            records.ends,
-            records.has_chord,
+            chords,
             share,
             ((1.0 - share) * start_own + share * end_own) * panel.slack,
             end_own * panel.slack,
@@ -210,7 +209,7 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
         c = work.doubtful[i, 1]
         key = row * width + c if row < c else c * width + row
         if by_chords:
-            if records.has_chord[row * width + c] == 0:
+            if np.isnan(chords[2 * (row * width + c)]):
                 ensure(panel, records, forest, row, c, work.stack)
                 set_chord(records, panel.sign, row, c)
         elif known[key] == 0:
@@ -241,10 +240,15 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
                 bar,
             )
         elif start == t and by_chords:
-            key_c = row * width + c
-            until = until_chord(
-                panel, share, records.starts[key_c], records.ends[key_c], start_own, end_own
-            )
+            at = 2 * (row * width + c)
+            until = until_chord(panel, share, chords[at], chords[at + 1], start_own, end_own)
+            if (
+                until < t
+                and until_chord(panel, share, start_own, end_own, chords[at], chords[at + 1]) > t
+            ):
+                work.found_at[1] = row
+                work.found_at[2] = c
+                return WRONG
         elif start == t:
             if not on_desk:
                 on_desk = True

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from certune.kernels.borrowing import borrowing
 from certune.kernels.pruning import (
+    K_CENTER,
     K_MEANS,
-    K_MEDIAN,
     fill_table,
     find_pruned,
     number_by_lowest_member,
@@ -15,43 +13,27 @@ from certune.kernels.pruning import (
 
 
 @borrowing
-def union_cost(objective, reference, forest, costs, node):
+def union_cost(objective, forest, costs, node):
     """Cost of a node as one cluster, from its children."""
     a = forest.left[node]
     b = forest.right[node]
     members = forest.members
-    size_a = forest.size[a]
-    size_b = forest.size[b]
-    cross = np.int64(0)
-    if objective == K_MEANS:
-        for i in range(size_a):
-            row = members[a, i]
-            for j in range(size_b):
-                cross += reference[row, members[b, j]]
-        total = costs.pair_sum[a] + costs.pair_sum[b] + cross
-        costs.pair_sum[node] = total
-        costs.cost[node] = total // (size_a + size_b)
-        return
     sums = costs.sums
-    for i in range(size_a):
-        sums[node, i] = sums[a, i]
-    for j in range(size_b):
-        sums[node, size_a + j] = sums[b, j]
-    for i in range(size_a):
-        row = members[a, i]
-        own = sums[node, i]
-        for j in range(size_b):
-            distance = reference[row, members[b, j]]
-            if objective == K_MEDIAN:
-                own += distance
-                sums[node, size_a + j] += distance
-            else:
-                own = max(own, distance)
-                sums[node, size_a + j] = max(sums[node, size_a + j], distance)
-        sums[node, i] = own
-    least = sums[node, 0]
-    for i in range(1, size_a + size_b):
-        least = min(least, sums[node, i])
+    for point in range(sums.shape[1]):
+        if objective == K_CENTER:
+            sums[node, point] = max(sums[a, point], sums[b, point])
+        else:
+            sums[node, point] = sums[a, point] + sums[b, point]
+    if objective == K_MEANS:
+        total = costs.pair_sum[a] + costs.pair_sum[b]
+        for j in range(forest.size[b]):
+            total += sums[a, members[b, j]]
+        costs.pair_sum[node] = total
+        costs.cost[node] = total // forest.size[node]
+        return
+    least = sums[node, members[node, 0]]
+    for i in range(1, forest.size[node]):
+        least = min(least, sums[node, members[node, i]])
     costs.cost[node] = least
 
 
@@ -63,7 +45,7 @@ def refresh_tables(forest, costs, work, first):
         a = forest.left[node]
         b = forest.right[node]
         if work.born[node]:
-            union_cost(costs.objective, costs.reference, forest, costs, node)
+            union_cost(costs.objective, forest, costs, node)
         if work.changed[node] or work.changed[a] or work.changed[b]:
             work.changed[node] = True
             fill_table(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from certune.kernels.borrowing import borrowing
 from certune.kernels.ends import union_of_ends
 from certune.kernels.frames import AVERAGE
@@ -67,6 +69,8 @@ def ensure(panel, records, forest, a, b, stack):
                 8 * place,
             )
             known[place] = 1
+            records.has_known[a] = True
+            records.has_known[b] = True
     return 8 * key
 
 
@@ -75,44 +79,49 @@ def set_chord(records, sign, a, b):
     """Fill the chord of two nodes from their record."""
     at = place_of(records, a, b)
     for key in (a * records.width + b, b * records.width + a):
-        records.starts[key] = sign * records.flat[at]
-        records.ends[key] = sign * records.flat[at + DEGREE - 1]
-        records.has_chord[key] = 1
+        records.chords[2 * key] = sign * records.flat[at]
+        records.chords[2 * key + 1] = sign * records.flat[at + DEGREE - 1]
 
 
 @borrowing
-def blend_chords(records, node, p, q, weight_p, weight_q, others, n_others):
+def on_chord(records, key, share):
+    """Value of the chord of a pair at a share of the panel, NaN if it is not filled."""
+    return (1.0 - share) * records.chords[2 * key] + share * records.chords[2 * key + 1]
+
+
+@borrowing
+def blend_chords(chords, width, node, p, q, weight_p, weight_q, others, n_others):
     """Fill the chords of a node with others from those of its parts, where these have some."""
-    width = records.width
-    starts = records.starts
-    ends = records.ends
-    has_chord = records.has_chord
+    row = 2 * node * width
+    row_p = 2 * p * width
+    row_q = 2 * q * width
     for i in range(n_others):
-        c = others[i]
-        at_p = p * width + c
-        at_q = q * width + c
-        if c == node or has_chord[at_p] == 0 or has_chord[at_q] == 0:
-            continue
-        here = node * width + c
-        there = c * width + node
-        start = weight_p * starts[at_p] + weight_q * starts[at_q]
-        end = weight_p * ends[at_p] + weight_q * ends[at_q]
-        starts[here] = start
-        starts[there] = start
-        ends[here] = end
-        ends[there] = end
-        has_chord[here] = 1
-        has_chord[there] = 1
+        c = 2 * others[i]
+        start = weight_p * chords[row_p + c] + weight_q * chords[row_q + c]
+        end = weight_p * chords[row_p + c + 1] + weight_q * chords[row_q + c + 1]
+        chords[row + c] = start
+        chords[row + c + 1] = end
+        there = c * width + 2 * node
+        chords[there] = start
+        chords[there + 1] = end
 
 
 @borrowing
-def forget(records, node, dense):
-    """The records of a node are those of other members from now on."""
+def forget(records, node, dense, filled):
+    """The records of a node are those of other members from now on; ``filled`` is work space."""
     width = records.width
-    for other in range(node):
-        records.known[other * width + node] = 0
-    records.known[node * width + node + 1 : (node + 1) * width] = 0
+    if not dense or records.has_known[node]:
+        records.has_known[node] = False
+        for other in range(node):
+            records.known[other * width + node] = 0
+        records.known[node * width + node + 1 : (node + 1) * width] = 0
     if dense:
+        chords = records.chords
+        row = 2 * node * width
+        count = 0
         for other in range(width):
-            records.has_chord[other * width + node] = 0
-        records.has_chord[node * width : (node + 1) * width] = 0
+            filled[count] = other
+            count += not np.isnan(chords[row + 2 * other])
+        for i in range(count):
+            chords[row + 2 * filled[i]] = np.nan
+            chords[2 * (filled[i] * width + node)] = np.nan
