@@ -86,6 +86,14 @@ class Comparison:
                     terms[vector] += count * weight
         return {vector: count for vector, count in terms.items() if count}
 
+    @property
+    def terms(self) -> frozenset[tuple[Vector, int]] | None:
+        """What the order depends on, ``None`` if that is not the same at every parameter."""
+        if self._extreme and any(rate for _, rate in self.line.weights):
+            return None
+        terms = self._terms([Fraction(0)])
+        return None if terms is None else frozenset(terms.items())
+
     def _extreme_pairs(self, block: Floats, positions: list[Fraction]) -> list[Vector] | None:
         """A pair of least and one of largest distance at all positions, as far as they count."""
         wanted = [min, max]
@@ -254,9 +262,16 @@ class Comparison:
             return self._order_of_affine(terms, low, high, low_end=low_end, high_end=high_end)
         totals = [sum(self._exponents(Fraction(t))) for t in (low, high)]
         if totals[0] * totals[1] < 0:
-            return UNKNOWN
-        zeros_low = self._zeros(terms, low) if low_end else 0
-        zeros_high = self._zeros(terms, high) if high_end else 0
+            zero = float(
+                Fraction(low)
+                + totals[0] / (totals[0] - totals[1]) * (Fraction(high) - Fraction(low))
+            )
+            if not (low < zero < high and self._powers_are_one(zero)):
+                return UNKNOWN
+            order = self.on(low, zero, low_end=low_end)
+            return order if order == self.on(zero, high, high_end=high_end) else UNKNOWN
+        zeros_low = self._zeros(terms, low) if low_end else int(self._powers_are_one(low))
+        zeros_high = self._zeros(terms, high) if high_end else int(self._powers_are_one(high))
         if zeros_low and zeros_high:
             return UNKNOWN
         sign = sign_on_interval(
@@ -268,7 +283,11 @@ class Comparison:
         )
         if sign is None:
             return UNKNOWN
-        return sign if min(totals) < 0 else -sign
+        order = sign if min(totals) < 0 else -sign
+        for end, inside_only, zeros in ((low, low_end, zeros_low), (high, high_end, zeros_high)):
+            if zeros and not inside_only and self.at(end) != order:
+                return UNKNOWN
+        return order
 
     def _order_of_affine(
         self, terms: dict[Vector, int], low: float, high: float, *, low_end: bool, high_end: bool
@@ -289,6 +308,10 @@ class Comparison:
             signs[1] = signs[0]
         return -signs[0] if signs[0] == signs[1] != 0 else UNKNOWN
 
+    def _powers_are_one(self, t: float) -> bool:
+        """Are all exponents 0 at t, but not around it? There sums of powers vanish trivially."""
+        return not any(self._exponents(Fraction(t))) and any(slope for _, slope in self.line.alpha)
+
     def _zeros(self, terms: dict[Vector, int], t: float) -> int:
         """Order to which the sum of powers is known to vanish at t.
 
@@ -297,7 +320,7 @@ class Comparison:
         """
         position = Fraction(t)
         exponents = self._exponents(position)
-        trivial = not any(exponents) and not all(slope == 0.0 for _, slope in self.line.alpha)
+        trivial = self._powers_are_one(t)
         logarithm = not any(exponents) and not (trivial and self.line.product)
         number = Radicals(
             tuple(terms.values()),

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,12 +83,22 @@ class Line:
         return float(root) if Fraction(float(root)) == root else None
 
 
+class Stretch(NamedTuple):
+    """A part of a course on which an order holds, up to a zone behind which the opposite does."""
+
+    low: float
+    high: float
+    order: int
+    zone: tuple[float, float]
+
+
 @dataclass(frozen=True)
 class Course:
     """Pair functions along a segment; see `certune.kernels.series` for the modes.
 
     ``ends`` order the pairs (smaller is nearer) at the two ends of the segment, the same array
-    twice if the order does not move; ``span`` is the spread of their entries.
+    twice if the order does not move; ``span`` is the spread of their entries.  ``proved`` is what
+    `certune.families.linkage.orders` knows, shared by all parts of the course.
     """
 
     instance: ClusteringInstance
@@ -102,6 +113,7 @@ class Course:
     high: float
     ends: tuple[Floats, Floats]
     span: float
+    proved: dict[object, list[Stretch]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def n(self) -> int:

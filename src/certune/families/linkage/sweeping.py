@@ -7,7 +7,6 @@ cluster pairs changes; `certune.families.linkage.assembly` makes a function of t
 from __future__ import annotations
 
 import ctypes
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from certune.deadline import check_time
 from certune.errors import UndecidedError
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course
+from certune.families.linkage.orders import order_on
 from certune.kernels import sweep as kernel
 from certune.kernels.compare import HOPELESS
 from certune.kernels.kinetic import follow
@@ -103,12 +103,20 @@ def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
             if at_end:
                 tied_edges.add(low if kind == kernel.AT_LOW_END else high)
             comparison = Comparison(course.instance, course.line, members.copy())
-            found = _order(comparison, kind, low, high)
-            if found == UNKNOWN and kind == kernel.IDENTITY:
-                change = _one_change(comparison, low, high)
-                if change is not None:
-                    question[1:] = change
+            if kind == kernel.IDENTITY:
+                found, zone = order_on(course, comparison, low, high)
+                if zone is not None:
+                    question[1:] = (*zone, found)
                     return kernel.CROSSES
+            elif kind == kernel.AT_POINT:
+                found = comparison.at(low)
+            else:
+                found = comparison.on(
+                    low,
+                    high,
+                    low_end=kind == kernel.AT_LOW_END,
+                    high_end=kind == kernel.AT_HIGH_END,
+                )
             if found == UNKNOWN or (at_end and found != expected):
                 fruitless[kind] += 1
                 return UNKNOWN
@@ -123,45 +131,6 @@ def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
     if errors:
         raise errors[0]
     return Leaves(intervals, info, splits, marks, partitions, frozenset(tied_edges))
-
-
-def _one_change(
-    comparison: Comparison, low: float, high: float
-) -> tuple[float, float, float] | None:
-    """The zone of the one change of order between two points, and the order before it.
-
-    Proved up to 4 units in the last place of the larger end on both sides; the zone is 12 units
-    wider, so that it stays valid as rounded shares of the interval (5 units at most).
-    """
-    before, after = low, high
-    left, right = comparison.at(low), comparison.at(high)
-    if left * right != -1:
-        return None
-    unit = math.ulp(max(abs(low), abs(high)))
-    while after - before > unit:
-        middle = before + 0.5 * (after - before)
-        order = comparison.at(middle)
-        if order == left:
-            before = middle
-        elif order == right:
-            after = middle
-        else:
-            break
-    first, last = before - 4 * unit, after + 4 * unit
-    if (first <= low or comparison.on(low, first) == left) and (
-        last >= high or comparison.on(last, high) == right
-    ):
-        return before - 16 * unit, after + 16 * unit, float(left)
-    return None
-
-
-def _order(comparison: Comparison, kind: int, low: float, high: float) -> int:
-    """Order at a point or on an interval, as the kind of the question says."""
-    if kind == kernel.AT_POINT:
-        return comparison.at(low)
-    return comparison.on(
-        low, high, low_end=kind == kernel.AT_LOW_END, high_end=kind == kernel.AT_HIGH_END
-    )
 
 
 def solve_at(
