@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from certune.kernels.linking import linked
 from certune.kernels.polish import leaf_bounds
 
 
@@ -91,7 +92,7 @@ def joined(positions, bottom, top, special):
     return starts[: last + 1], stops[: last + 1], least[: last + 1], most[: last + 1]
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _contains(ascending, value):
     i = np.searchsorted(ascending, value)
     return i < ascending.size and ascending[i] == value

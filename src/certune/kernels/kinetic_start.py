@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import bundled
 from certune.kernels.certificates import Desk
 from certune.kernels.cost_memory import point_hashes
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.kinetic_state import Costs, Forest, Merging, Proofs, Records, Work
+from certune.kernels.linking import linked
 from certune.kernels.pruning import K_MEANS, fill_table
 from certune.kernels.series import DEGREE
 from certune.kernels.tree_costs import union_cost
@@ -17,7 +17,7 @@ from certune.kernels.tree_costs import union_cost
 SPARE = 32  # nodes that a repair may make beyond those of a tree
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_records(count, average, ordered):
     """Room for the records of all pairs of nodes of a tree of ``count`` first clusters."""
     width = 2 * count - 1 + SPARE
@@ -35,7 +35,7 @@ def new_records(count, average, ordered):
     )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def first_clusters(labels, left, right, n_made, width, objective, reference, k):
     """The forest of the merges made before, and the costs of its nodes.
 
@@ -124,7 +124,7 @@ def first_clusters(labels, left, right, n_made, width, objective, reference, k):
     return forest_, costs_
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_proofs(width):
     """Proofs that never end."""
     return Proofs(
@@ -138,7 +138,7 @@ def new_proofs(width):
     )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_work(count, width, n):
     """Work space of repairs."""
     return Work(
@@ -174,7 +174,7 @@ def new_work(count, width, n):
     )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_merging(pair_codes):
     """Lists to compare the members of three clusters."""
     return Merging(
@@ -187,7 +187,7 @@ def new_merging(pair_codes):
     )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_desk(coefficients):
     """Work space of a comparison whose evidence has so many numbers."""
     pair = np.ones((1, 3, 8))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import borrowing
+from certune.kernels.linking import linked
 
 
-@njit(cache=True, nogil=True)
+@linked
 def room_for(array, count):
     """Return the array, or a copy twice as long if it is full."""
     if count < array.shape[0]:
