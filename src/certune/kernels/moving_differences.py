@@ -35,7 +35,8 @@ def _lasting_extremes(kind, pairs, low, high):
             at_low = direction * (pairs[0, i] + low * pairs[1, i])
             at_high = direction * (pairs[0, i] + high * pairs[1, i])
             if at_low == best_low and at_high == best_high:
-                chosen[:, count] = pairs[:, i]
+                for row in range(pairs.shape[0]):
+                    chosen[row, count] = pairs[row, i]
                 found = True
                 break
         if not found:

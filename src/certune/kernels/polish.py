@@ -265,22 +265,41 @@ def leaf_bounds(intervals, info, splits):
     return bounds
 
 
+@linked
+def first_above(ascending, value):
+    """Index of the first number that is larger than the value (the size, if there is none)."""
+    low = 0
+    high = ascending.size
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] > value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @njit(cache=True, nogil=True)
-def envelope(low, high, least, most):
+def envelope(edges, low, high, least, most):
     """Pointwise smallest and largest rank over overlapping leaves.
 
-    Returns the sorted positions and, for each elementary interval between neighbours, the
-    smallest ``least`` and largest ``most`` of the leaves that cover it (-1 if none does).
+    ``edges`` are the ends of all leaves, sorted; they are overwritten.  Returns them without
+    repetitions and, for each elementary interval between neighbours, the smallest ``least`` and
+    largest ``most`` of the leaves that cover it (-1 if none does).
     """
     m = low.size
-    positions = np.unique(np.concatenate((low, high)))
-    count = positions.size - 1
-    bottom = np.full(max(count, 0), 1 << 62, np.int64)
-    top = np.full(max(count, 0), -1, np.int64)
+    count = 0  # of the intervals
+    for edge in edges:
+        if edge > edges[count]:
+            count += 1
+            edges[count] = edge
+    positions = edges[: count + 1]
+    bottom = np.full(count, 1 << 62, np.int64)
+    top = np.full(count, -1, np.int64)
     for i in range(m):
         if not low[i] < high[i]:
             continue
-        j = np.searchsorted(positions, low[i])
+        j = first_above(positions, low[i]) - 1
         while j < count and positions[j] < high[i]:
             bottom[j] = min(bottom[j], least[i])
             top[j] = max(top[j], most[i])
