@@ -17,8 +17,12 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
-_NOGIL: dict[str, Any] = {"nopython": True, "nogil": True}
-_UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_ALWAYS: dict[str, Any] = {
+    "nopython": True,
+    "nogil": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 
 
 class _Draft(JITCodeLibrary):
@@ -65,15 +69,15 @@ class _Linked(CPUDispatcher):
 
     @cached_property
     def _alone(self) -> Any:
-        options = {k: v for k, v in self.targetoptions.items() if k not in _UNWRAPPED}
-        return njit(cache=True, **options)(self.py_func)
+        own = {key: self.targetoptions[key] for key in self.targetoptions.keys() - _ALWAYS.keys()}
+        return njit(cache=True, nogil=True, **own)(self.py_func)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
-        return self._alone(*args, **kws)
+        return self._alone  # which is then called
 
 
 def linked(function: Any = None, /, **options: Any) -> Any:
     """Compile a kernel as a part of those that call it; ``options`` are those of `numba.njit`."""
     if function is None:
         return lambda function: linked(function, **options)
-    return _Linked(function, targetoptions=_NOGIL | _UNWRAPPED | options)
+    return _Linked(function, targetoptions=_ALWAYS | options)
