@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
@@ -26,35 +26,22 @@ from numba.extending import (
     register_model,
 )
 
+from certune.kernels.linking import linked
+
 _WITHOUT_COUNTS: dict[str, Any] = {"_nrt": False}
 _WITH_COUNTS: dict[str, Any] = {"_nrt": True}
 
-inlined = njit(cache=True, nogil=True, inline="always", **_WITHOUT_COUNTS)
-
-
-def _compiled_once(function: Any, **options: Any) -> Any:
-    """Compile a kernel for types alone: numba would make a copy for every constant argument."""
-    dispatcher = njit(cache=True, nogil=True, **options)(function)
-    template_for = dispatcher.get_call_template
-
-    def template_for_types(arguments: Any, keywords: Any) -> Any:
-        return template_for(
-            tuple(types.unliteral(kind) for kind in arguments),
-            {name: types.unliteral(kind) for name, kind in keywords.items()},
-        )
-
-    dispatcher.get_call_template = template_for_types
-    return dispatcher
+inlined = linked(inline="always", **_WITHOUT_COUNTS)
 
 
 def borrowing(function: Any) -> Any:
     """Compile a kernel that only uses arrays it is given."""
-    return _compiled_once(function, **_WITHOUT_COUNTS)
+    return linked(function, **_WITHOUT_COUNTS)
 
 
 def lending(function: Any) -> Any:
     """Compile a kernel that makes arrays and is called by borrowing ones."""
-    return _compiled_once(function, **_WITH_COUNTS)
+    return linked(function, **_WITH_COUNTS)
 
 
 class Bundle(types.Type):
@@ -86,7 +73,7 @@ def bundled(typing_context, fields):
     return Bundle(fields)(fields), generate
 
 
-@njit(cache=True, nogil=True, **_WITHOUT_COUNTS)
+@linked(**_WITHOUT_COUNTS)
 def keep_alive(owners):
     """Own arrays up to this call."""
 

@@ -9,15 +9,15 @@ offsets of entries, then entries ``hash, size, cost, pair sum, size members, siz
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import borrowing
+from certune.kernels.linking import linked
 from certune.kernels.pruning import merged_cost
 
 LARGEST_MEMORY = 1 << 22  # numbers; what does not fit is computed again
 
 
-@njit(cache=True, nogil=True)
+@linked
 def point_hashes(n_nodes, n):
     """Hash of every point; a node has the sum of the hashes of its members."""
     hashes = np.zeros(n_nodes, np.int64)
@@ -30,7 +30,7 @@ def point_hashes(n_nodes, n):
     return hashes
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_memory(n):
     """Make an empty memory for n points."""
     cells = 1024

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from certune.kernels.polish import leaf_bounds
+from certune.kernels.linking import linked
+from certune.kernels.polish import first_above, leaf_bounds
 
 
 @njit(cache=True, nogil=True)
@@ -19,7 +20,7 @@ def ranked_leaves(intervals, info, splits, ranks, highest, ranges):
 
     ``ranks`` belong to the partitions. A leaf without a partition can have any, up to ``highest``.
     Leaves count in the disjoint ``ranges`` alone: what lies outside of them is left out.
-    Returns (low, high, least, most), the arguments of `certune.kernels.polish.envelope`.
+    Returns (low, high, least, most), arguments of `certune.kernels.polish.envelope`.
     """
     m = info.shape[0]
     bounds = leaf_bounds(intervals, info, splits)
@@ -54,7 +55,7 @@ def unsettled_splits(splits, positions, bottom, top):
     found = np.empty(splits.shape[0], np.int64)
     count = 0
     for s in range(splits.shape[0]):
-        i = np.searchsorted(stops, splits[s, 0], side="right")
+        i = first_above(stops, splits[s, 0])
         if i < unsettled.size and splits[s, 1] > positions[unsettled[i]]:
             found[count] = s
             count += 1
@@ -91,7 +92,7 @@ def joined(positions, bottom, top, special):
     return starts[: last + 1], stops[: last + 1], least[: last + 1], most[: last + 1]
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _contains(ascending, value):
-    i = np.searchsorted(ascending, value)
-    return i < ascending.size and ascending[i] == value
+    i = first_above(ascending, value)
+    return i > 0 and ascending[i - 1] == value

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from certune.kernels.linking import linked
 from certune.kernels.moving_differences import model_of_moving
 from certune.kernels.records import LANES, add_moments
 from certune.kernels.series import (
@@ -31,7 +31,7 @@ _BOX_COX_BELOW = 0.25  # largest exponent for which powers take their Box-Cox fo
 _INVERSE_FACTORIALS = np.array([1.0 / math.factorial(k) for k in range(TERMS + 2)])
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _members(marks, role):
     members = np.empty(marks.size, np.int64)
     count = 0
@@ -41,7 +41,7 @@ def _members(marks, role):
     return members[:count]
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _gather(matrix, rows, columns, out):
     i = 0
     for a in rows:
@@ -51,7 +51,7 @@ def _gather(matrix, rows, columns, out):
             i += 1
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _extremes(kind, matrix, rows, columns):
     """The pairs that matter for a minimum or maximum of fixed distances."""
     low = np.inf
@@ -67,7 +67,7 @@ def _extremes(kind, matrix, rows, columns):
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@linked
 def pairs_of(kind, mode, first, second, marks):
     """Both parameters of the pairs of x (mark 1) with y (mark 2), and with z (mark 3)."""
     rows = _members(marks, 1)
@@ -84,7 +84,7 @@ def pairs_of(kind, mode, first, second, marks):
     return near, far
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _range(near, far, weight_first, weight_second):
     """Least and largest value of a combination of the two parameters."""
     low = np.inf
@@ -102,7 +102,7 @@ def _range(near, far, weight_first, weight_second):
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _add_power_sums(weights, rates, count, shift, factor, out):
     """Add ``factor * sum_i weights[i] * rates[i]**k / (k + shift)!`` to ``out[k]``.
 
@@ -130,12 +130,12 @@ def _add_power_sums(weights, rates, count, shift, factor, out):
     return leading
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _padded(count):
     return np.zeros((count + LANES - 1) // LANES * LANES)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _model_of_fixed(near, far, power, centre, half, input_error, out):
     """Model of fixed distances to the power alpha = power[0] + power[1] t."""
     low, high = _range(near, far, 1.0, 0.0)
@@ -176,7 +176,7 @@ def _model_of_fixed(near, far, power, centre, half, input_error, out):
     return -centre, 1.0, 1.0 / half, floor, extra
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _model_of_products(near, far, centre, half, input_error, out):
     """Model of values exp(A + t B), divided by the exponential of one affine function.
 
@@ -204,7 +204,7 @@ def _model_of_products(near, far, centre, half, input_error, out):
     return -centre, 1.0, 1.0 / half, floor, extra
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _errors(total, relative, step, count):
     """Errors of a sum of exponentials with rates of at most ``step``: lasting, and due to width."""
     growth = 1.01 * math.exp(min(step, 600.0)) * total
@@ -214,7 +214,7 @@ def _errors(total, relative, step, count):
     return lasting, growth * (step * (rounding + relative) + tail)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def difference_model(kind, mode, near, far, power, centre, half, input_error, out):
     """Model of the difference on |t - centre| <= half: coefficients of powers of u in ``out``.
 
@@ -242,7 +242,7 @@ def difference_model(kind, mode, near, far, power, centre, half, input_error, ou
     return a, b, s, floor + reading, 1.01 * (floor + extra + reading)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def evaluated(coefficients, u):
     """Value and derivative of a polynomial."""
     value = 0.0

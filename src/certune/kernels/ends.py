@@ -21,11 +21,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import borrowing
 from certune.kernels.compare import CROSSING, FARTHER, NEARER, TOO_WIDE
 from certune.kernels.frames import members_by_slot
+from certune.kernels.linking import linked
 from certune.kernels.records import extreme_records, move_record, place_record
 from certune.kernels.series import MINIMUM, MINMAX, UNIT, exponentials
 
@@ -49,7 +49,7 @@ def end_value(alpha, box_cox, centre, log_distance):
     return math.exp(alpha * (log_distance - centre))
 
 
-@njit(cache=True, nogil=True)
+@linked
 def end_values(alpha, box_cox, centre, largest, values, exponents, count):
     """Replace stored logarithms (at most ``largest``) by their values at alpha; vectorises."""
     if not box_cox:
@@ -69,7 +69,7 @@ def end_values(alpha, box_cox, centre, largest, values, exponents, count):
             values[i] *= quotient(alpha * values[i])
 
 
-@njit(cache=True, nogil=True)
+@linked
 def ends_error(smallest, largest, power, low, high, input_error):
     """Relative error of the values at the ends; infinite if they leave double precision."""
     size = largest - smallest + 2.0
@@ -79,7 +79,7 @@ def ends_error(smallest, largest, power, low, high, input_error):
     return input_error * (1.0 + reach) + 8.0 * UNIT * (8.0 + reach * size)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def build_logs(frame, first, codes, ordered, labels, shift):
     """Fill the lanes of logarithms and codes from the point pairs."""
     slots = frame.shape[0]
@@ -131,7 +131,7 @@ def joint_code(code, other, value, rival, margin):
     return UNKNOWN_CODE
 
 
-@njit(cache=True, nogil=True)
+@linked
 def fill_end(source, target, active, n_active, alpha, box_cox, centre, lane):
     """Copy the records of the active slots with new values at one end (lane 0: low, 1: high).
 
@@ -172,7 +172,7 @@ def fill_end(source, target, active, n_active, alpha, box_cox, centre, lane):
             )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def build_point_ends(frame, values, labels):
     """Fill the lanes of values from the values of the point pairs at one parameter."""
     slots = frame.shape[0]

@@ -7,7 +7,6 @@ alpha = 0 they are compared in their Box-Cox form.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.ends import build_logs, ends_error, fill_end
 from certune.kernels.frames import (
@@ -22,11 +21,12 @@ from certune.kernels.frames import (
     restriction,
 )
 from certune.kernels.identities import enclosure_codes
+from certune.kernels.linking import linked
 from certune.kernels.records import transform_record
 from certune.kernels.series import AFFINE, DEGREE, MOVING, UNIT
 
 
-@njit(cache=True, nogil=True)
+@linked
 def order_sign(power, box_cox, low, high):
     """+1 if smaller values are nearer on the interval, -1 if larger ones are.
 
@@ -38,7 +38,7 @@ def order_sign(power, box_cox, low, high):
     return 1 if power[0] + power[1] * (low + 0.5 * (high - low)) > 0 else -1
 
 
-@njit(cache=True, nogil=True)
+@linked
 def needs_box_cox(mode, power, span, low, high):
     """Say whether alpha is so close to 0 that powers are nearly equal on the interval."""
     if mode == AFFINE:
@@ -50,7 +50,7 @@ def needs_box_cox(mode, power, span, low, high):
     return min(abs(first), abs(last)) * (1.0 + span) < 0.05
 
 
-@njit(cache=True, nogil=True)
+@linked
 def last_joint_panel(mode, power, span, panels, ends, panel):
     """Find the last of the panels that ENDS need not tell apart.
 
@@ -68,7 +68,7 @@ def last_joint_panel(mode, power, span, panels, ends, panel):
     return panel
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _model_interval(power, box_cox, low, high):
     """Interval of the models: that of the panel, or a centred one around a zero of alpha."""
     if not box_cox or power[1] == 0.0:
@@ -78,7 +78,7 @@ def _model_interval(power, box_cox, low, high):
     return zero - reach, zero + reach
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _shift_error(pairs, span, low, high):
     """Relative error of values that comes from the rounding of t itself."""
     power = pairs.power
@@ -86,7 +86,7 @@ def _shift_error(pairs, span, low, high):
     return 16.0 * UNIT * (1.0 + abs(low) + abs(high)) * (1.0 + rate)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def build_averages(
     flat, stride, mirrored, pairs, offset, labels, sizes, span, low, high, smallest, largest
 ):
@@ -155,7 +155,7 @@ def build_averages(
     return error + 8.0 * DEGREE * UNIT + _shift_error(pairs, span, low, high), sign, box_cox
 
 
-@njit(cache=True, nogil=True)
+@linked
 def fill_ends(frame, pairs, span, low, high, smallest, largest):
     """Fill the values at both ends of a frame of ENDS, whose logarithms are filled; see `build`."""
     power = pairs.power
@@ -171,7 +171,7 @@ def fill_ends(frame, pairs, span, low, high, smallest, largest):
     return error + _shift_error(pairs, span, low, high), sign, box_cox, centre
 
 
-@njit(cache=True, nogil=True)
+@linked
 def build(frame, form, kind, pairs, offset, labels, sizes, span, low, high, smallest, largest):
     """Fill a frame on [low, high] from the point pairs.
 
@@ -254,7 +254,7 @@ def build(frame, form, kind, pairs, offset, labels, sizes, span, low, high, smal
     return error + 8.0 * DEGREE * UNIT + shift, sign, box_cox, 0.0
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _all_positive(frame, lanes):
     """Comparisons of coefficients as integers need this."""
     for x in range(frame.shape[0]):

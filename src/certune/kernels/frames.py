@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import borrowing
+from certune.kernels.linking import linked
 from certune.kernels.records import add_model, blend_records, transform_record
 from certune.kernels.series import (
     AFFINE,
@@ -44,7 +44,7 @@ from certune.kernels.series import (
 AVERAGE, ENDS, ENCLOSURE = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@linked
 def frame_form(kind, mode):
     """Form of the frames of a linkage kind."""
     if kind == MEAN:
@@ -52,7 +52,7 @@ def frame_form(kind, mode):
     return ENCLOSURE if mode == MOVING else ENDS
 
 
-@njit(cache=True, nogil=True)
+@linked
 def record_width(kind, form):
     """Lanes of a record."""
     if form == ENCLOSURE:
@@ -60,7 +60,7 @@ def record_width(kind, form):
     return DEGREE
 
 
-@njit(cache=True, nogil=True)
+@linked
 def kind_of_values(kind, sign):
     """Express the kind in terms of values: where larger values are nearer, minima become maxima."""
     if sign < 0 and kind == MINIMUM:
@@ -70,7 +70,7 @@ def kind_of_values(kind, sign):
     return kind
 
 
-@njit(cache=True, nogil=True)
+@linked
 def pair_range(mode, first, second, labels, low, high):
     """Smallest and largest log value parameter over pairs of different clusters on [low, high].
 
@@ -94,7 +94,7 @@ def pair_range(mode, first, second, labels, low, high):
     return smallest, largest
 
 
-@njit(cache=True, nogil=True)
+@linked
 def panel_error(mode, box_cox, first, second, labels, power, low, high, input_error):
     """Relative model error on a panel and the common scale (log) to divide the values by.
 
@@ -106,7 +106,7 @@ def panel_error(mode, box_cox, first, second, labels, power, low, high, input_er
     )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def range_error(
     mode, box_cox, smallest, largest, first, second, labels, power, low, high, input_error
 ):
@@ -142,7 +142,7 @@ def range_error(
     return model_error(half, 0.0, ratio, bend, abs(power[1]), size, n, error), scale
 
 
-@njit(cache=True, nogil=True)
+@linked
 def members_by_slot(labels, slots):
     """Points sorted by slot, and where each slot starts."""
     n = labels.size
@@ -159,7 +159,7 @@ def members_by_slot(labels, slots):
     return members, start
 
 
-@njit(cache=True, nogil=True)
+@linked
 def build_mean(
     flat,
     stride,
@@ -259,7 +259,7 @@ def build_mean(
                 blend_records(flat, here, here, 1.0 / weight, 0.0, flat, here, there)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _add_series(target, start, series):
     """Add the Bernstein coefficients of a Taylor series to the record at ``start``."""
     for j in range(DEGREE):
@@ -269,7 +269,7 @@ def _add_series(target, start, series):
         target[start + j] += total
 
 
-@njit(cache=True, nogil=True)
+@linked
 def build_enclosure(frame, kind, box_cox, first, second, labels, power, low, high, scale):
     """Fill a frame of enclosed minima and maxima on [low, high] from the moving point pairs."""
     slots = frame.shape[0]
@@ -344,7 +344,7 @@ def _absorb(record, start, role, other):
             record[start + k] = other[k]
 
 
-@njit(cache=True, nogil=True)
+@linked
 def build_point_mean(frame, values, labels, size):
     """Fill a frame of averages that are constant: the values at one parameter."""
     slots = frame.shape[0]
@@ -395,7 +395,7 @@ def merge_enclosure(frame, kind, x, y, active, n_active):
             frame[z, x, lane] = record[lane]
 
 
-@njit(cache=True, nogil=True)
+@linked
 def restriction(low, high):
     """Flat matrix (from, to) that restricts Bernstein coefficients to [low, high] in [0, 1].
 
@@ -418,7 +418,7 @@ def restriction(low, high):
     return matrix
 
 
-@njit(cache=True, nogil=True)
+@linked
 def restrict_frame(source, target, channels, active, n_active, low, high):
     """Copy the active slots of a frame, restricted to the part [low, high] of its interval."""
     matrix = restriction(low, high)

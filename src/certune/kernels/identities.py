@@ -8,17 +8,17 @@ functions of few point pairs; their codes travel with the records of the frame.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import borrowing, lending
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.frames import ENDS, members_by_slot
+from certune.kernels.linking import linked
 from certune.kernels.series import DEGREE, MAXIMUM, MEAN, MINIMUM, MINMAX
 
 TIED = 2  # the two values are equal wherever this branch looks
 
 
-@njit(cache=True, nogil=True)
+@linked
 def mix(code):
     """Bijective mixing of 64 bits, so that sums of codes identify multisets."""
     x = code + np.uint64(0x9E3779B97F4A7C15)
@@ -35,7 +35,7 @@ def code_lane(bits, form, sign, larger):
     return bits.shape[2] - (1 if larger else 2)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def enclosure_codes(bits, sign, first, second, codes, labels, low, high):
     """Fill the codes of an ENCLOSURE.
 
@@ -62,7 +62,7 @@ def enclosure_codes(bits, sign, first, second, codes, labels, low, high):
                 bits[z, x, lane] = code
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _extreme_code(smaller, first, second, codes, members, others, low, high):
     """Code of the distance that is smallest (or largest) on all of [low, high]."""
     best_a = members[0]
@@ -163,7 +163,7 @@ def identical(bits, form, kind, sign, marks, x, y, z, size, head, tail, nxt, pai
     return i == first.size and j == second.size
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _hash(a, b, head, tail, nxt, pair_codes):
     """Sum of the mixed codes of the point pairs of two nodes."""
     total = np.uint64(0)
@@ -181,7 +181,7 @@ def _hash(a, b, head, tail, nxt, pair_codes):
     return total
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _gather(a, b, size, head, tail, nxt, pair_codes):
     """Sorted codes of the point pairs of two nodes."""
     out = np.empty(size[a] * size[b], dtype=np.uint64)
@@ -258,7 +258,7 @@ def remember(forced, forced_codes, i, bits, form, kind, sign, marks, x, y, z, or
         forced_codes[i, 2], forced_codes[i, 3] = _codes_of(bits, form, kind, sign, x, z)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def difference_terms(a, b, c, size, head, tail, nxt, pair_codes):
     """Terms of the difference of the averages of (a, b) and (a, c), up to a positive factor.
 

@@ -8,12 +8,12 @@ relative distance from the records; two numbers per pair then decide most compar
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import borrowing
 from certune.kernels.certificates import Panel
 from certune.kernels.frame_building import build_averages, fill_ends
 from certune.kernels.frames import AVERAGE, kind_of_values
+from certune.kernels.linking import linked
 from certune.kernels.records import bow, move_record
 from certune.kernels.series import DEGREE, UNIT
 from certune.kernels.tree_records import set_chord
@@ -53,7 +53,7 @@ def _set_first_chords(records, sign, count):
             set_chord(records, sign, x, z)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def open_panel(source, records, low, high, dense):
     """Build the records of the first clusters on [low, high].
 

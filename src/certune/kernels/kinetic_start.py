@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import bundled
 from certune.kernels.certificates import Desk
 from certune.kernels.cost_memory import point_hashes
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.kinetic_state import Costs, Forest, Merging, Proofs, Records, Work
+from certune.kernels.linking import linked
 from certune.kernels.pruning import fill_table
 from certune.kernels.series import DEGREE
 from certune.kernels.tree_costs import union_cost
@@ -17,7 +17,7 @@ from certune.kernels.tree_costs import union_cost
 SPARE = 32  # nodes that a repair may make beyond those of a tree
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_records(count, average, ordered):
     """Room for the records of all pairs of nodes of a tree of ``count`` first clusters."""
     width = 2 * count - 1 + SPARE
@@ -34,7 +34,7 @@ def new_records(count, average, ordered):
     )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def first_clusters(labels, left, right, n_made, width, objective, reference, k):
     """The forest of the merges made before, and the costs of its nodes.
 
@@ -74,7 +74,8 @@ def first_clusters(labels, left, right, n_made, width, objective, reference, k):
     for node in range(width, n_ids):
         if node < width + n:
             forest.members[node, 0] = node - width
-            costs.sums[node] = reference[node - width]
+            for point in range(n):
+                costs.sums[node, point] = reference[node - width, point]
             forest.hashes[node] = hashes[node - width]
             forest.highest[node] = node - width
         else:
@@ -85,10 +86,11 @@ def first_clusters(labels, left, right, n_made, width, objective, reference, k):
             forest.size[node] = forest.size[a] + forest.size[b]
             forest.highest[node] = max(forest.highest[a], forest.highest[b])
             forest.hashes[node] = forest.hashes[a] + forest.hashes[b]
-            forest.members[node, : forest.size[a]] = forest.members[a, : forest.size[a]]
-            forest.members[node, forest.size[a] : forest.size[node]] = forest.members[
-                b, : forest.size[b]
-            ]
+            at = 0
+            for part in (a, b):
+                for i in range(forest.size[part]):
+                    forest.members[node, at] = forest.members[part, i]
+                    at += 1
             union_cost(objective, forest, costs, node)
         fill_table(
             objective,
@@ -109,17 +111,19 @@ def first_clusters(labels, left, right, n_made, width, objective, reference, k):
         forest.size[x] = forest.size[node]
         forest.highest[x] = forest.highest[node]
         forest.hashes[x] = forest.hashes[node]
-        size = forest.size[node]
-        forest.members[x, :size] = forest.members[node, :size]
+        for i in range(forest.size[node]):
+            forest.members[x, i] = forest.members[node, i]
         costs.cost[x] = costs.cost[node]
         costs.pair_sum[x] = costs.pair_sum[node]
-        costs.sums[x] = costs.sums[node]
-        costs.table[x] = costs.table[node]
-        costs.split[x] = costs.split[node]
+        for point in range(n):
+            costs.sums[x, point] = costs.sums[node, point]
+        for parts in range(k + 1):
+            costs.table[x, parts] = costs.table[node, parts]
+            costs.split[x, parts] = costs.split[node, parts]
     return forest_, costs_
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_proofs(width):
     """Proofs that never end."""
     return Proofs(
@@ -133,7 +137,7 @@ def new_proofs(width):
     )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_work(count, width, n):
     """Work space of repairs."""
     return Work(
@@ -170,7 +174,7 @@ def new_work(count, width, n):
     )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_merging(pair_codes):
     """Lists to compare the members of three clusters."""
     return Merging(
@@ -183,7 +187,7 @@ def new_merging(pair_codes):
     )
 
 
-@njit(cache=True, nogil=True)
+@linked
 def new_desk(coefficients):
     """Work space of a comparison whose evidence has so many numbers."""
     pair = np.ones((1, 3, 8))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import borrowing
+from certune.kernels.linking import linked
 
 
-@njit(cache=True, nogil=True)
+@linked
 def room_for(array, count):
-    """Return the array, or a copy twice as long if it is full."""
+    """Return the array of rows, or a copy twice as long if it is full."""
     if count < array.shape[0]:
         return array
-    bigger = np.empty((2 * array.shape[0],) + array.shape[1:], dtype=array.dtype)
-    bigger[: array.shape[0]] = array
+    bigger = np.empty((2 * array.shape[0], array.shape[1]), dtype=array.dtype)
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            bigger[i, j] = array[i, j]
     return bigger
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from certune.kernels.linking import linked
 from certune.kernels.series import MAXIMUM, MEAN, MINIMUM, TERMS, UNIT, moving_series
 
 _BOX_COX_BELOW = 0.25
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _lasting_extremes(kind, pairs, low, high):
     """The pairs of least and largest distance at both ends, hence between; empty if they change."""
     chosen = np.empty((2, 2))
@@ -35,7 +35,8 @@ def _lasting_extremes(kind, pairs, low, high):
             at_low = direction * (pairs[0, i] + low * pairs[1, i])
             at_high = direction * (pairs[0, i] + high * pairs[1, i])
             if at_low == best_low and at_high == best_high:
-                chosen[:, count] = pairs[:, i]
+                for row in range(pairs.shape[0]):
+                    chosen[row, count] = pairs[row, i]
                 found = True
                 break
         if not found:
@@ -44,7 +45,7 @@ def _lasting_extremes(kind, pairs, low, high):
     return chosen[:, :count]
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _extent(near, far, centre):
     """Logarithms of the least and largest distance at the centre, and the largest |d' / d|."""
     least = np.inf
@@ -61,7 +62,7 @@ def _extent(near, far, centre):
     return math.log(least), math.log(most), ratio * (1.0 + 8.0 * UNIT)
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _rest(half, ratio, alpha, alpha_rate, spread, box_cox):
     """Cauchy's bounds of all terms but the first, and of all terms beyond TERMS, at |u| <= 1.
 
@@ -90,7 +91,7 @@ def _rest(half, ratio, alpha, alpha_rate, spread, box_cox):
     return variation, tail
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _add_mean(pairs, factor, centre, half, scale, alpha, alpha_rate, box_cox, divide, out):
     """Add the Taylor coefficients (times h**k) of the mean value; returns the one at the centre."""
     unit = math.exp(-scale)
@@ -130,7 +131,7 @@ def _add_mean(pairs, factor, centre, half, scale, alpha, alpha_rate, box_cox, di
     return sums[0] / count
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _model(near, far, power, centre, half, input_error, box_cox, out):
     alpha = power[0] + power[1] * centre
     divide = False
@@ -171,7 +172,7 @@ def _model(near, far, power, centre, half, input_error, box_cox, out):
     return -centre, 1.0, 1.0 / half, 1.01 * relative * total, extra
 
 
-@njit(cache=True, nogil=True)
+@linked
 def model_of_moving(kind, near, far, power, centre, half, input_error, out):
     """Model of moving distances; see `certune.kernels.differences.difference_model`."""
     if kind != MEAN:

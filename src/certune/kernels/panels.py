@@ -15,6 +15,7 @@ from numba import njit
 
 from certune.kernels.borrowing import borrowing
 from certune.kernels.frames import pair_range, range_error
+from certune.kernels.linking import linked
 from certune.kernels.series import AFFINE, MINMAX, MOVING
 
 
@@ -266,7 +267,7 @@ def panel_edges(mode, first, second, labels, power, low, high, input_error, tole
     return edges
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _error(mode, box_cox, first, second, labels, power, low, high, input_error, extent):
     """Model error on one panel; ``extent`` is `pair_range`, which moves in the MOVING mode only."""
     smallest, largest = extent[0], extent[1]
@@ -280,7 +281,7 @@ def _error(mode, box_cox, first, second, labels, power, low, high, input_error, 
     return error
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _cut_evenly(
     mode, box_cox, first, second, labels, power, low, high, input_error, extent, tolerance
 ):

@@ -15,13 +15,14 @@ from numba import njit
 
 from certune.kernels.borrowing import lending
 from certune.kernels.differences import difference_model, evaluated, pairs_of
+from certune.kernels.linking import linked
 from certune.kernels.series import AFFINE, TERMS, UNIT
 
 _MOST_ROUNDS = 64
 _MOST_STEPS = 60
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _shifted(coefficients, origin, out):
     """Coefficients of powers of u - origin; returns a bound of the error of their sum."""
     size = 0.0
@@ -36,7 +37,7 @@ def _shifted(coefficients, origin, out):
     return 4.0 * TERMS * UNIT * size
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _direction(coefficients, start, stop):
     """Return 1 or -1 if the polynomial is proved monotone between two places in [-1, 1], else 0."""
     around = np.empty(TERMS)
@@ -52,7 +53,7 @@ def _direction(coefficients, start, stop):
     return 1 if around[1] > 0.0 else -1
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _free_reach(coefficients, start, inwards, sign, error):
     """How far from ``start``, in the direction ``inwards``, the model surely keeps its sign."""
     around = np.empty(TERMS)
@@ -67,7 +68,7 @@ def _free_reach(coefficients, start, inwards, sign, error):
     return 0.9 * min(1.0, 2.0 * spare / (steep + math.sqrt(steep * steep + 4.0 * bend * spare)))
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _enclose_root(coefficients, a, b, s, error, low, high, order_left):
     """Where a monotone model changes sign: Newton's method, then proved signs on both sides."""
     least = min((a + b * low) * s, (a + b * high) * s)
@@ -112,7 +113,7 @@ def _enclose_root(coefficients, a, b, s, error, low, high, order_left):
     return new_low, new_high
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _trimmed_end(kind, mode, near, far, power, low, high, order_left, input_error, side, model):
     """Move one end of the zone inwards as far as the order there surely lasts."""
     end = low if side == 0 else high
@@ -226,7 +227,7 @@ def polish_many(kind, mode, first, second, power, splits, split_marks, which, in
     return proved
 
 
-@njit(cache=True, nogil=True)
+@linked
 def leaf_bounds(intervals, info, splits):
     """Intervals of the leaves after the zones of their splits were polished.
 
@@ -264,22 +265,41 @@ def leaf_bounds(intervals, info, splits):
     return bounds
 
 
+@linked
+def first_above(ascending, value):
+    """Index of the first number that is larger than the value (the size, if there is none)."""
+    low = 0
+    high = ascending.size
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] > value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @njit(cache=True, nogil=True)
-def envelope(low, high, least, most):
+def envelope(edges, low, high, least, most):
     """Pointwise smallest and largest rank over overlapping leaves.
 
-    Returns the sorted positions and, for each elementary interval between neighbours, the
-    smallest ``least`` and largest ``most`` of the leaves that cover it (-1 if none does).
+    ``edges`` are the ends of all leaves, sorted; they are overwritten.  Returns them without
+    repetitions and, for each elementary interval between neighbours, the smallest ``least`` and
+    largest ``most`` of the leaves that cover it (-1 if none does).
     """
     m = low.size
-    positions = np.unique(np.concatenate((low, high)))
-    count = positions.size - 1
-    bottom = np.full(max(count, 0), 1 << 62, np.int64)
-    top = np.full(max(count, 0), -1, np.int64)
+    count = 0  # of the intervals
+    for edge in edges:
+        if edge > edges[count]:
+            count += 1
+            edges[count] = edge
+    positions = edges[: count + 1]
+    bottom = np.full(count, 1 << 62, np.int64)
+    top = np.full(count, -1, np.int64)
     for i in range(m):
         if not low[i] < high[i]:
             continue
-        j = np.searchsorted(positions, low[i])
+        j = first_above(positions, low[i]) - 1
         while j < count and positions[j] < high[i]:
             bottom[j] = min(bottom[j], least[i])
             top[j] = max(top[j], most[i])

@@ -17,9 +17,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 
 from certune.kernels.borrowing import borrowing
+from certune.kernels.linking import linked
 
 DEGREE = 8  # Bernstein coefficients of a model: a record of eight doubles is one cache line
 TERMS = 12  # Taylor terms before economisation; even (see `records.add_model`)
@@ -106,7 +106,7 @@ _SHARES = np.array([1.0 / (1.0 + 0.5 * step) for step in range(1, 25)])
 _LOG_SHARES = np.array([math.log(share) for share in _SHARES])
 
 
-@njit(cache=True, nogil=True)
+@linked
 def model_error(half_width, rate, ratio, power, power_rate, log_size, n_points, input_error):
     """Relative error of the models on a panel; infinite if no bound holds.
 
@@ -157,7 +157,7 @@ def model_error(half_width, rate, ratio, power, power_rate, log_size, n_points, 
     return math.exp(spread) * (lost + rounding * size) + input_error
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _tail(half_width, rate, ratio, power, power_rate, log_size):
     """Bound of the sum of the Taylor coefficients from TERMS on, times h**k.
 
@@ -180,7 +180,7 @@ def _tail(half_width, rate, ratio, power, power_rate, log_size):
     return tail
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _exponent_bound(radius, rate, ratio, power, power_rate, log_size):
     """Bound of |y| on the complex disc of that radius around the centre."""
     if ratio * radius >= 1.0:
@@ -223,7 +223,7 @@ def exponentials(values, exponents, count):
         bits[i] += exponents[i] << 52
 
 
-@njit(cache=True, nogil=True)
+@linked
 def moving_series(distance, slope, power, power_rate, half_width, box_cox, out, work):
     """Taylor terms, times h**k, of a moving distance to a moving power.
 

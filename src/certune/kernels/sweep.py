@@ -51,6 +51,7 @@ from certune.kernels.frames import (
 )
 from certune.kernels.identities import remember
 from certune.kernels.leaves import number_of, room_for, write_leaf
+from certune.kernels.linking import linked
 from certune.kernels.pruning import cut, fill_table, join, merged_cost
 from certune.kernels.search_state import (
     Costs,
@@ -74,7 +75,7 @@ ACCURATE = 1e-13  # models at least this accurate are not rebuilt to gain accura
 SHARED = 0.25  # an interval shares the frame of its parent if it fills this much of it
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _room(pool, needed):
     """Return the pool, enlarged if it is too short."""
     if pool.size >= needed:
@@ -84,7 +85,7 @@ def _room(pool, needed):
     return bigger
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _labels_of(marks, active, n_active, head, tail, nxt, labels, sizes, size):
     for i in range(n_active):
         node = marks[active[i]]
@@ -97,7 +98,7 @@ def _labels_of(marks, active, n_active, head, tail, nxt, labels, sizes, size):
             p = nxt[p]
 
 
-@njit(cache=True, nogil=True)
+@linked
 def _frame_of(pool, start, slots, width):
     """View a frame inside the pool."""
     return pool[start : start + slots * slots * width].reshape((slots, slots, width))

@@ -187,7 +187,8 @@ def _cover(
         )
         first = last
     table = tables[0] if len(tables) == 1 else map(np.concatenate, zip(*tables, strict=True))
-    positions, bottom, top = envelope(*table)
+    low, high, least, most = table
+    positions, bottom, top = envelope(np.sort(np.concatenate((low, high))), low, high, least, most)
     return positions, bottom, top
 
 
