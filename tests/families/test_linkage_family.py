@@ -226,3 +226,32 @@ def test_an_error_in_an_exact_answer_reaches_the_caller(monkeypatch):
     monkeypatch.setattr("certune.families.linkage.comparison.Comparison.at", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ct.Linkage("power-mean").run(instance, 1.0)
+
+
+@pytest.mark.parametrize("total", [1e-6, -1e-6, 1e-12])
+def test_heights_of_products_whose_exponents_nearly_cancel_stay_floats(total):
+    points = np.random.default_rng(0).normal(size=(20, 3))
+    instance = ct.ClusteringInstance(points, metrics=("euclidean", "cityblock"), k=2)
+    family = ct.Linkage("product", alpha=[(-2, 2), (-2, 2)])
+    tree = family.solve(instance, {"alpha_0": -1.0, "alpha_1": 1.0 + total})
+    assert np.isfinite(tree.heights).all()
+    assert tree.heights[0] > 0
+    assert (np.diff(tree.heights) >= 0).all()
+
+
+@pytest.mark.parametrize("unit", [1e6, 1e-150])
+def test_tuned_weights_do_not_depend_on_the_unit_of_the_data(unit):
+    points = np.random.default_rng(0).normal(size=(20, 3))
+    metrics = ("euclidean", "cityblock")
+    family = ct.Linkage(alpha=20.0, weights="tune", n_metrics=2)
+    plain, scaled = (
+        ct.ClusteringInstance(factor * points, metrics=metrics, target=np.arange(20) % 3)
+        for factor in (1.0, unit)
+    )
+    expected, found = family.dual(plain), family.dual(scaled)
+    assert expected.n_pieces > 1
+    assert np.array_equal(found.values, expected.values)
+    assert np.allclose(found.starts, expected.starts, rtol=0, atol=1e-12)
+    for weight in np.linspace(0.01, 0.99, 7).tolist():
+        at = family.space.default_segment().at(weight)
+        assert found.value_at(weight) == family.run_exact(scaled, at)

@@ -55,8 +55,8 @@ class _Linked(CPUDispatcher):
     It is compiled for types: numba would make a copy for every constant argument.
     """
 
-    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
-        super().__init__(py_func, locals, targetoptions, pipeline_class=_Translation)
+    def __init__(self, py_func: Any, targetoptions: dict[str, Any]) -> None:
+        super().__init__(py_func, {}, targetoptions, pipeline_class=_Translation)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return super().get_call_template(

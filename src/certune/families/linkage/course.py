@@ -180,7 +180,12 @@ def _moving_course(
     worst = float((sizes[positive] / least[positive]).max()) if positive.any() else 1.0
     error = (instance.n_metrics + 4) * UNIT * worst
     ends = _log(at_low), _log(at_high)
-    _check_exponents(power, 2 * float(np.abs(np.minimum(*ends)).max()), low, high)
+    # A common factor does not change the order; a power of 2 brings no rounding.
+    middle = 0.5 * (np.min(ends) + np.max(ends))
+    shift = -round(float(middle) / math.log(2))
+    first, second = np.ldexp(first, shift), np.ldexp(second, shift)
+    ends = _log(first + low * second), _log(first + high * second)
+    _check_exponents(power, 2 * float(np.abs(ends).max()), low, high)
     span = _spread(ends)
     return Course(instance, line, kind, MOVING, first, second, power, error, low, high, ends, span)
 

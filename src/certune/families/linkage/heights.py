@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from certune.families.linkage.course import Course
 from certune.kernels.series import MAXIMUM, MEAN, MINIMUM
 
+LARGEST_LOGARITHM = 700.0  # of a float
+
 
 def merge_heights(
     course: Course, left: NDArray[np.int64], right: NDArray[np.int64]
@@ -17,7 +19,8 @@ def merge_heights(
     """Linkage value of every merge of a tree at one parameter.
 
     Min-max linkage is divided by ``2 ** (1 / alpha)``, so that it is a mean and has a limit at
-    alpha = 0; identical points merge at height 0.
+    alpha = 0; identical points merge at height 0.  Product linkage is the mean to the power of one
+    over the sum of its exponents; to the power of its sign where that leaves the range of floats.
     """
     n = course.n
     members = [np.array([p]) for p in range(n)]
@@ -27,11 +30,12 @@ def merge_heights(
     logs = course.first
     total = 1.0 if line.infinite else float(sum(value for value, _ in line.alpha))
     powers = [value for value, _ in line.alpha]
+    exponent = logs * total
+    root = total if total != 0 else 1.0
     if line.product and any(powers):
-        # `first` holds the exponent itself, not the logarithm of a distance.
-        exponent, total = logs, total
-    else:
-        exponent = logs * total
+        exponent = logs  # which `first` holds, not the logarithm of a distance
+        if np.abs(exponent).max() > LARGEST_LOGARITHM * abs(root):
+            root = math.copysign(1.0, root)
     for i in range(n - 1):
         a, b = members[left[n + i]], members[right[n + i]]
         members.append(np.concatenate([a, b]))
@@ -44,7 +48,7 @@ def merge_heights(
         block = exponent[np.ix_(a, b)] if total != 0 or line.product else logs[np.ix_(a, b)]
         if course.kind != MEAN:
             block = np.array([block.min(), block.max()])
-        heights[i] = _power_mean(block, total, geometric=not any(powers))
+        heights[i] = _power_mean(block, root, geometric=not any(powers))
     return heights
 
 
@@ -53,10 +57,10 @@ def _all_same(duplicate_of: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[
     return bool((duplicate_of[a] == first).all() and (duplicate_of[b] == first).all())
 
 
-def _power_mean(exponents: NDArray[np.float64], total: float, *, geometric: bool) -> float:
-    """``mean(exp(exponents)) ** (1 / total)``; the geometric mean if all powers are zero."""
+def _power_mean(exponents: NDArray[np.float64], root: float, *, geometric: bool) -> float:
+    """``mean(exp(exponents)) ** (1 / root)``; the geometric mean if all powers are zero."""
     if geometric:
         return math.exp(float(exponents.mean()))
     top = float(exponents.max())
     log_mean = top + math.log(float(np.exp(exponents - top).mean()))
-    return math.exp(log_mean / total) if total != 0 else math.exp(log_mean)
+    return math.exp(log_mean / root)

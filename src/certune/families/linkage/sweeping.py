@@ -169,8 +169,9 @@ def solve_at(
         ),
     )
     if leaves.info[0, 2] < 0:
+        alpha = ", ".join(f"{value + slope * course.low!r}" for value, slope in course.line.alpha)
         raise UndecidedError(
-            f"a comparison of cluster pairs at t = {course.low!r} could not be decided exactly"
+            f"a comparison of cluster pairs at alpha = {alpha} could not be decided exactly"
         )
     return left, right, leaves.partitions[leaves.info[0, 2]]
 
