@@ -7,6 +7,7 @@ and its sign on an interval.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -170,14 +171,24 @@ class Comparison:
         return self._power_vanishes(terms)
 
     def _product_vanishes(self, terms: dict[Vector, int]) -> bool:
-        """Group the terms by the slope of their exponent, then test each group at t = 0."""
+        """Group the terms by the slope of their exponent, then test each group at t = 0.
+
+        Slopes that differ by more than thousands of roundings are told apart as floats.
+        """
         slopes = tuple(Fraction(slope) for _, slope in self.line.alpha)
-        groups: list[tuple[Vector, dict[Vector, int]]] = []
+        groups: list[tuple[float, float, dict[Vector, int]]] = []
         for vector, count in terms.items():
-            for representative, group in groups:
+            parts = [
+                slope * math.log(delta)
+                for (_, slope), delta in zip(self.line.alpha, vector, strict=True)
+            ]
+            slope, size = math.fsum(parts), math.fsum(map(abs, parts))
+            for other, other_size, group in groups:
+                if abs(slope - other) > 1e-12 * (size + other_size):
+                    continue
                 same = Radicals(
                     (1, -1),
-                    tuple(tuple(map(Fraction, v)) for v in (vector, representative)),
+                    tuple(tuple(map(Fraction, v)) for v in (vector, next(iter(group)))),
                     slopes,
                     logarithm=True,
                 )
@@ -185,17 +196,18 @@ class Comparison:
                     group[vector] = count
                     break
             else:
-                groups.append((vector, {vector: count}))
+                groups.append((slope, size, {vector: count}))
         exponents = self._exponents(Fraction(0))
         return all(
-            is_zero(
+            len(group) > 1
+            and is_zero(
                 Radicals(
                     tuple(group.values()),
                     tuple(tuple(map(Fraction, vector)) for vector in group),
                     exponents,
                 )
             )
-            for _, group in groups
+            for _, _, group in groups
         )
 
     def _power_vanishes(self, terms: dict[Vector, int]) -> bool:
