@@ -1,7 +1,7 @@
 """Whether a wait is due to the compilation of kernels.
 
 Kernels are compiled on first use after installation and kept on disk from then on. That takes
-a minute or two during which nothing else happens, which a user should be told.
+about a minute during which nothing else happens, which a user should be told.
 """
 
 from __future__ import annotations
@@ -29,5 +29,6 @@ def _loaded_kernels() -> Iterator[Any]:
     ]
     for module in modules:
         for kernel in list(vars(module).values()):
-            if hasattr(kernel, "stats") and getattr(kernel, "__module__", "") == module.__name__:
+            own = getattr(kernel, "__module__", "") == module.__name__
+            if own and hasattr(kernel, "stats") and not isinstance(kernel, type):
                 yield kernel
