@@ -125,6 +125,14 @@ class BadBaseline(StepFamily):
         return {"beyond": {"x": 7.0}}
 
 
+class NothingDecided(StepFamily):
+    def dual(self, instance, along=None):
+        segment = along or self.space.default_segment()
+        ends = [segment.low, segment.high]
+        values = [self.run_exact(instance, segment.at(t)) for t in ends]
+        return ct.PiecewiseFunction.from_values(ends, ends, values, [Fraction(0)], [Fraction(1)])
+
+
 class NoFunction(StepFamily):
     def dual(self, instance, along=None):
         return [1, 2, 3]
@@ -161,6 +169,7 @@ def test_a_right_family_passes():
         (NoHash, "a fingerprint: expected a hexadecimal string, got my family"),
         (Unpicklable, "answers that must not change: .* cannot be stored"),
         (BadBaseline, "the baselines: expected an answer, got ParameterError"),
+        (NothingDecided, "undecided parts of first: expected at most half of .*, got 50 of 50"),
         (NoFunction, "dual must return a PiecewiseFunction or a PiecewisePolynomial, got"),
         (Crashes, "the exact function of second: .* ZeroDivisionError: division by zero"),
     ],

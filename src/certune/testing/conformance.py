@@ -56,12 +56,12 @@ def check_family(
 
     Notes
     -----
-    Checked are: the parameter space; the form and the domain of the exact functions, and that
-    their values lie in the utility range; agreement with `run_exact`, along the free parameter
-    or, if there are several, along random segments; bounds on random boxes, if the family has
-    them; the functions on parts of the domain; that
-    twice the same question has the same answer, also after a trip through a file; the mean of
-    all functions; fingerprints; baselines; and that bad parameters are refused.
+    Checked are: the parameter space; the form and the domain of the exact functions, that their
+    values lie in the utility range, and that they decide at least half of the domain; agreement
+    with `run_exact`, along the free parameter or, if there are several, along random segments;
+    bounds on random boxes, if the family has them; the functions on parts of the domain; that
+    twice the same question has the same answer, also after a trip through a file; the mean of all
+    functions; fingerprints; baselines; and that bad parameters are refused.
 
     Examples
     --------
@@ -163,7 +163,15 @@ def _check_values(case: _Case, n_points: int, rng: np.random.Generator, failures
     dual, segment, tolerance = case.dual, case.segment, Fraction(case.family.tolerance)
     gaps = dual.breakpoints
     scale = np.maximum(1.0, np.abs(gaps))
-    points = [rng.uniform(dual.low, dual.high, n_points), dual.starts, dual.stops]
+    anywhere = rng.uniform(dual.low, dual.high, n_points)
+    n_open = int(np.sum([np.isnan(dual(t)) for t in anywhere.tolist()]))
+    failures.expect(
+        2 * n_open <= n_points,
+        f"undecided parts of {case.where}",
+        "at most half of the domain",
+        f"{n_open} of {n_points} random parameters",
+    )
+    points = [anywhere, dual.starts, dual.stops]
     points += [gaps[:, 0] - distance * scale[:, 0] for distance in CLOSE]
     points += [gaps[:, 1] + distance * scale[:, 1] for distance in CLOSE]
     for t in np.unique(np.concatenate(points)).tolist():
