@@ -255,3 +255,23 @@ def test_tuned_weights_do_not_depend_on_the_unit_of_the_data(unit):
     for weight in np.linspace(0.01, 0.99, 7).tolist():
         at = family.space.default_segment().at(weight)
         assert found.value_at(weight) == family.run_exact(scaled, at)
+
+
+@pytest.mark.parametrize("exponent", [1e-8, 1e-10, 1e-13])
+def test_values_that_hardly_differ_are_told_apart(exponent):
+    """With exponents (e, -e), e -> 0, it is average linkage on the logarithms of ratios."""
+    points = np.random.default_rng(1).normal(size=(40, 3))
+    instance = ct.ClusteringInstance(points, metrics=("euclidean", "cityblock"), k=2)
+    family = ct.Linkage("product", alpha=[(-4, 4), (-4, 4)])
+    tree = family.solve(instance, {"alpha_0": exponent, "alpha_1": -exponent})
+    first, second = (squareform(matrix, checks=False) for matrix in instance.distances)
+    logarithms = np.log(first / second)
+    expected = scipy_linkage(logarithms - logarithms.min() + 1.0, "average")
+    assert clusters_of(tree.linkage_matrix) == clusters_of(expected)
+
+
+def clusters_of(matrix):
+    clusters = [frozenset([point]) for point in range(len(matrix) + 1)]
+    for a, b in matrix[:, :2].astype(int).tolist():
+        clusters.append(clusters[a] | clusters[b])
+    return set(clusters)

@@ -283,7 +283,10 @@ def agglomerate(
     for i in range(n_active):
         fresh = fresh and nearest[active[i]] < 0
     progress = True
-    while n_active > 1 and (progress or not fresh):
+    forced = False
+    while n_active > 1 and (progress or not fresh or (model.point and not forced)):
+        # At a point guesses that go round in a circle are made sure of, one by one.
+        forced = not progress and fresh
         if not progress:
             # Guesses from the parent's interval may hide a pair: guess again, once.
             for i in range(n_active):
@@ -329,7 +332,7 @@ def agglomerate(
                     keys,
                     key_bits,
                 )
-            if not resolved[x] and nearest[y] != x:
+            if not resolved[x] and nearest[y] != x and not forced:
                 continue
             merged = False
             for _ in range(2 * n_active + 2):

@@ -179,13 +179,16 @@ def solve_at(
 def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
     """Values of the pairs at ``course.low``, whether smaller is nearer, and a relative error."""
     t = course.low
+    # Relative rounding error of the averages that merges make of the values.
+    averages = UNIT * (8 * course.n + 0.25 * course.n**2)
     if course.mode == AFFINE:
         exponent = course.first + t * course.second
         exponent -= 0.5 * (exponent.max() + exponent.min())
         size = float(np.abs(course.first).max() + np.abs(t * course.second).max())
         total, slope = course.line.total
         ascending = total + Fraction(t) * slope >= 0
-        return np.exp(exponent), ascending, course.input_error + 8 * UNIT * (1 + size)
+        error = course.input_error + 8 * UNIT * (1 + size)
+        return np.exp(exponent), ascending, error + averages
     alpha = float(course.power[0] + course.power[1] * t)
     if course.mode == MOVING:
         raise AssertionError("a point has fixed distances")
@@ -193,7 +196,7 @@ def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
     error = course.input_error * (1 + abs(alpha)) + 8 * UNIT * (
         2 + abs(alpha) * (largest - smallest)
     )
-    error += UNIT * (8 * course.n + 0.25 * course.n**2)
+    error += averages
     if abs(alpha) * (1 + largest - smallest) < 0.5:
         logs = np.maximum(course.first - (smallest - 1.0), 1.0)
         y = alpha * logs
