@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import certune as ct
-from certune.families.linkage.comparison import UNKNOWN, Comparison
+from certune.families.linkage.comparison import FARTHER, NEARER, TIE, UNKNOWN, Comparison
 from certune.families.linkage.course import Line
 
 N = 12
@@ -65,3 +65,34 @@ def test_orders_agree_with_rational_arithmetic(kind):
             seen.append(answer)
     assert {-1, 0, 1} <= set(seen)
     assert len(seen) > 120 + 20
+
+
+def product_comparison(near, far, alpha):
+    """Point 0 against the next ones, whose distances from it are given per metric."""
+    n = 1 + len(near) + len(far)
+    distances = np.full((2, n, n), 8.0)
+    for metric in range(2):
+        column = [0.0, *(pair[metric] for pair in (*near, *far))]
+        distances[metric, 0] = distances[metric, :, 0] = column
+        np.fill_diagonal(distances[metric], 0.0)
+    instance = ct.ClusteringInstance(distances=distances, target=np.arange(n) % 2)
+    marks = np.array([1] + [2] * len(near) + [3] * len(far), dtype=np.uint8)
+    return Comparison(instance, Line("product", alpha, ()), marks)
+
+
+def test_order_where_all_exponents_vanish_is_not_that_beside_it():
+    """At exponents (0, 0): d_0 d_1 = 2 against 4. At (t, -t), t > 0: 2^t against 4^-t."""
+    comparison = product_comparison([(2.0, 1.0)], [(1.0, 4.0)], ((0.0, 1.0), (0.0, -1.0)))
+    assert comparison.at(0.0) == NEARER
+    assert comparison.at(0.5) == FARTHER
+    assert comparison.on(0.0, 1.0, low_end=True) == FARTHER
+    assert comparison.on(0.0, 1.0) == UNKNOWN
+
+
+def test_products_with_the_same_factor_that_moves_are_put_together():
+    """2^t (1 + 3) = 2^t (2 + 2) for every t, with the second exponent 1."""
+    alpha = ((0.0, 1.0), (1.0, 0.0))
+    far = [(2.0, 2.0), (2.0, 2.0)]
+    assert product_comparison([(2.0, 1.0), (2.0, 3.0)], far, alpha).on(0.3, 0.9) == TIE
+    more = np.nextafter(3.0, 4.0)
+    assert product_comparison([(2.0, 1.0), (2.0, more)], far, alpha).on(0.3, 0.9) == FARTHER

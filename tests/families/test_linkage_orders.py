@@ -8,6 +8,8 @@ import certune as ct
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Line, make_course
 from certune.families.linkage.orders import order_on
+from certune.families.linkage.sweeping import point_values
+from certune.kernels.series import UNIT
 
 DECIMALS = 0.1 * np.arange(8.0)[:, None]  # neighbours differ by 0.1 up to the last bits
 
@@ -101,3 +103,15 @@ def test_decimals_leave_nothing_open_but_single_points(kind, name):
     for alpha in np.random.default_rng(2).uniform(-10, 10, 20).tolist():
         value = dual.value_at(alpha)
         assert value is None or value == family.run_exact(instance, alpha)
+
+
+@pytest.mark.parametrize("kind", ["power-mean", "product"])
+def test_values_at_a_point_are_charged_with_the_rounding_of_merges(kind):
+    """An average of averages of ... rounds three times a merge, and there are n - 1 of them."""
+    points = np.random.default_rng(3).normal(size=(60, 2))
+    instance = ct.ClusteringInstance(points, metrics=("euclidean", "cityblock"), k=2)
+    alpha = ((0.5, 0.0), (0.5, 0.0))
+    weights = ((0.5, 0.0), (0.5, 0.0))
+    line = Line(kind, alpha, ()) if kind == "product" else Line(kind, alpha[:1], weights)
+    error = point_values(make_course(instance, line, 0.0, 0.0))[2]
+    assert 3 * 59 * UNIT <= error < 1e-12
