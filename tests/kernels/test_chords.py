@@ -10,8 +10,10 @@ from numba import njit
 from certune.kernels.borrowing import bundled
 from certune.kernels.certificates import Panel, until_chord
 from certune.kernels.kinetic_panels import CHORD
+from certune.kernels.kinetic_state import Records
 from certune.kernels.records import bow
 from certune.kernels.series import DEGREE
+from certune.kernels.tree_records import forget
 
 positive = st.floats(0.1, 10.0)
 
@@ -81,3 +83,31 @@ def test_a_chord_stays_beyond_until_the_place_found(
     assert all(margin(part) > -1e-12 for part in parts)
     if place < np.inf:
         assert margin(last) < 1e-9 * 20.0
+
+
+@njit
+def forget_node(records, node, dense, work):
+    forget(bundled(records), node, dense, work)
+
+
+def test_a_forgotten_node_has_no_chords_and_no_records_and_others_keep_theirs():
+    width, node = 5, 2
+    flat = np.ones(8 * width * width)
+    known = np.triu(np.ones((width, width), np.uint8), 1)
+    chords = np.ones((width, width, 2))
+    records = Records(
+        flat,
+        flat.view(np.int64),
+        known.reshape(-1),
+        width,
+        False,
+        np.ones(width, np.bool_),
+        chords.reshape(-1),
+    )
+    forget_node(records, node, True, np.empty(width + 1, np.int64))
+    others = np.arange(width) != node
+    assert np.isnan(chords[node, :, 0]).all()
+    assert np.isnan(chords[:, node, 0]).all()
+    assert (chords[np.ix_(others, others)] == 1.0).all()
+    assert known[node].sum() == known[:, node].sum() == 0
+    assert known.sum() == 6
