@@ -88,7 +88,7 @@ class Comparison:
         return {vector: count for vector, count in terms.items() if count}
 
     @property
-    def terms(self) -> frozenset[tuple[Vector, int]] | None:
+    def fixed_terms(self) -> frozenset[tuple[Vector, int]] | None:
         """What the order depends on, ``None`` if that is not the same at every parameter."""
         if self._extreme and any(rate for _, rate in self.line.weights):
             return None

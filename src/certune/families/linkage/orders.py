@@ -24,7 +24,7 @@ def order_on(
     """
     marks = comparison.marks.tobytes()
     if marks not in course.proved:
-        terms = comparison.terms
+        terms = comparison.fixed_terms
         key = marks if terms is None else terms
         if key not in course.proved:
             course.proved[key] = _constant(comparison, course.low, course.high)
