@@ -31,6 +31,7 @@ from certune.kernels.identities import (
     same_average_comparison,
 )
 from certune.kernels.polish import may_tie
+from certune.kernels.pruning import label_members
 from certune.kernels.records import call
 from certune.kernels.series import MEAN
 
@@ -45,13 +46,7 @@ def mark_members(members, marks, x, y, z, head, tail, nxt):
     """Write 1, 2, 3 at the members of the three clusters."""
     members[:] = 0
     for value, slot in ((1, x), (2, y), (3, z)):
-        node = marks[slot]
-        p = head[node]
-        while True:
-            members[p] = value
-            if p == tail[node]:
-                break
-            p = nxt[p]
+        label_members(marks[slot], head, tail, nxt, value, members)
 
 
 @borrowing

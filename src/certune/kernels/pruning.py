@@ -244,7 +244,7 @@ def cut(root, left, right, split, head, tail, nxt, k, labels, stack):
     """
     find_pruned(root, left, right, split, k, stack)
     for cluster in range(k):
-        _label_members(stack[2 * k + cluster], head, tail, nxt, cluster, labels)
+        label_members(stack[2 * k + cluster], head, tail, nxt, cluster, labels)
     number_by_lowest_member(k, labels, stack)
 
 
@@ -276,7 +276,8 @@ def find_pruned(root, left, right, split, k, stack):
 
 
 @borrowing
-def _label_members(node, head, tail, nxt, cluster, labels):
+def label_members(node, head, tail, nxt, cluster, labels):
+    """Write the label of a cluster at the members of a node."""
     p = head[node]
     labels[p] = cluster
     while p != tail[node]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.kernels.borrowing import borrowing
+from certune.kernels.linking import linked
 from certune.kernels.records import move_record
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,18 @@ class Pairs(NamedTuple):
     input_error: float
     codes: NDArray[np.uint64]
     ordered: bool
+
+
+class Values(NamedTuple):
+    """Linkage values along the segment: what frames are built from."""
+
+    kind: int
+    form: int
+    pairs: Pairs
+    offset: float
+    span: float
+    smallest: float  # range of the fixed distances
+    largest: float
 
 
 class Model(NamedTuple):
@@ -111,6 +124,24 @@ class Trail(NamedTuple):
     places: Integers
     used: Integers
     saved: Integers  # the choice for which the row of a slot was saved
+
+
+@linked
+def enlarged(pool, needed):
+    """Return the pool, or a longer copy if it is too short."""
+    if pool.size >= needed:
+        return pool
+    bigger = np.empty(max(needed, 2 * pool.size), dtype=pool.dtype)
+    bigger[: pool.size] = pool
+    return bigger
+
+
+@linked
+def with_room(trail, more):
+    """Return the trail with room for so many entries more."""
+    needed = trail.used[0] + more
+    records = enlarged(trail.records, 8 * needed)
+    return Trail(records, enlarged(trail.places, needed), trail.used, trail.saved)
 
 
 @borrowing
