@@ -219,6 +219,27 @@ def _new_node(rows, tree, costs, n_nodes, x, y, last):
     return node
 
 
+@inlined
+def take_out(y, x, active, n_active, nearest, resolved):
+    """Take slot y, merged into x, out of the active ones; forget what pointed at x or y.
+
+    Returns the number of active slots.
+    """
+    kept = 0
+    nearest[x] = -1
+    resolved[x] = False
+    for i in range(n_active):
+        z = active[i]
+        if z == y:
+            continue
+        active[kept] = z
+        kept += 1
+        if nearest[z] == x or nearest[z] == y:
+            nearest[z] = -1
+            resolved[z] = False
+    return kept
+
+
 @borrowing
 def _row_to_split(rows, n_active, interval):
     """Find the row whose order changes nearest to the middle of the interval, -1 if none does."""
@@ -395,20 +416,7 @@ def agglomerate(
             size_x = size[marks[x]]
             size_y = size[marks[y]]
             node = _new_node(rows, tree, costs, n_nodes, x, y, n_active == 2)
-            # Take y out of the active slots, and forget guesses that pointed at x or y.
-            kept = 0
-            nearest[x] = -1
-            resolved[x] = False
-            for j in range(n_active):
-                z = active[j]
-                if z == y:
-                    continue
-                active[kept] = z
-                kept += 1
-                if nearest[z] == x or nearest[z] == y:
-                    nearest[z] = -1
-                    resolved[z] = False
-            n_active = kept
+            n_active = take_out(y, x, active, n_active, nearest, resolved)
             marks[x] = node
             marks[y] = -1
             if n_active == 1:

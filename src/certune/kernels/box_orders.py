@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from certune.kernels.borrowing import borrowing
+
 UNCERTAIN = np.int64(-1)  # stands for a pair of points: the extreme pair is not certain
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def surplus(far, near, n_intervals, n_simplex):
     """Lower bound of (far - near) over the box: positive proves the order."""
     rho = n_intervals + n_simplex + 1

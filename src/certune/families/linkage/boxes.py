@@ -22,8 +22,9 @@ from certune.families.base import BoxBound
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.sweeping import Pruning, start_from_duplicates
 from certune.families.linkage.utility import Utility
+from certune.kernels.box_forest import roots_of
 from certune.kernels.box_models import PRODUCT, WEIGHTED, build_models, rounding_error
-from certune.kernels.box_outcomes import outcomes, roots_of
+from certune.kernels.box_outcomes import outcomes
 
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.uint64]
