@@ -43,7 +43,7 @@ def test_layers_hold():
     ("importer", "illegal_import", "reported"),
     [
         ("errors.py", "import certune.space", "certune.errors -> certune.space"),
-        ("space.py", "import numba", "certune.space -> numba"),
+        ("space/__init__.py", "import numba", "certune.space -> numba"),
         ("kernels/__init__.py", "import scipy", "certune.kernels -> scipy"),
         ("kernels/__init__.py", "import certune.errors", "certune.kernels -> certune.errors"),
         ("exact/__init__.py", "import certune.dual", "certune.exact -> certune.dual"),
