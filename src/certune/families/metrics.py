@@ -255,3 +255,17 @@ def checked_weights(weights: Any, n_metrics: int | None = None) -> tuple[float, 
     if not 1e-100 <= array.max() <= 1e100:
         raise ParameterError(f"weights must be of ordinary size, got {weights!r}; divide them")
     return tuple(float(w) for w in array)
+
+
+def tunes_weights(weights: Any, n_metrics: int | None) -> bool:
+    """Tell whether weights are to be tuned, which needs the number of metrics; raise if wrong."""
+    if not isinstance(weights, str):
+        return False
+    if weights != "tune":
+        raise ParameterError(f"weights must be None, numbers or 'tune', got {weights!r}")
+    if n_metrics is None or n_metrics < 2:
+        raise ParameterError(
+            "weights='tune' needs n_metrics, the number of metrics of the instances "
+            f"(at least 2); got {n_metrics}"
+        )
+    return True

@@ -45,7 +45,7 @@ from certune.families.graph_ssl.parameters import (
 )
 from certune.families.graph_ssl.sweeping import accuracy_along
 from certune.families.graph_ssl.symmetry import Symmetry
-from certune.families.metrics import checked_weights
+from certune.families.metrics import checked_weights, tunes_weights
 from certune.pfaffian.bounds.applications import harmonic_labeling_structure
 from certune.pfaffian.structure import PiecewiseStructure
 from certune.space import LogReal, ParameterSpace, Segment, Simplex
@@ -109,17 +109,9 @@ class HarmonicLabeling(Family):
         self.n_neighbors = count_or_none("n_neighbors", n_neighbors)
         self.certified = flag("certified", certified)
         self.weights: tuple[float, ...] | None = None
-        self._tunes_weights = isinstance(weights, str)
+        self._tunes_weights = tunes_weights(weights, n_metrics)
         self.n_metrics = n_metrics
-        if isinstance(weights, str):
-            if weights != "tune":
-                raise ParameterError(f"weights must be None, numbers or 'tune', got {weights!r}")
-            if n_metrics is None or n_metrics < 2:
-                raise ParameterError(
-                    "weights='tune' needs n_metrics, the number of metrics of the instances "
-                    f"(at least 2); got {n_metrics}"
-                )
-        elif weights is not None:
+        if weights is not None and not self._tunes_weights:
             self.weights = checked_weights(weights, n_metrics)
             self.n_metrics = len(self.weights)
         parameters: list[LogReal | Simplex] = []

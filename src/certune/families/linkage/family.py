@@ -15,13 +15,11 @@ where d is a weighted sum of metrics (``sec:linkage``, ``thm:pdim-clustering-1``
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from certune.box import Box
@@ -30,22 +28,19 @@ from certune.errors import InputError, ParameterError
 from certune.families.base import BoxBound, Family, Params
 from certune.families.linkage.assembly import assemble
 from certune.families.linkage.boxes import BoxProblem, Reuse
-from certune.families.linkage.course import Course, Line, make_course
+from certune.families.linkage.course import Course, make_course
 from certune.families.linkage.heights import merge_heights
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.objective import Objective
+from certune.families.linkage.parameters import LinkageParameters
+from certune.families.linkage.senses import courses_along
 from certune.families.linkage.strata import product_strata
 from certune.families.linkage.structure import TunedLinkage, linkage_structure
 from certune.families.linkage.sweeping import Pruning, solve_at
 from certune.families.linkage.tree import ClusterTree, sorted_tree
 from certune.families.linkage.utility import Utility, utility_from
-from certune.families.metrics import checked_weights
 from certune.pfaffian.structure import PiecewiseStructure, whole_number
-from certune.space import ParameterSpace, Real, Segment, Simplex
-
-KINDS = ("min-max", "power-mean", "product")
-
-Range = tuple[float, float]
+from certune.space import ParameterSpace, Segment
 
 
 class Linkage(Family):
@@ -98,84 +93,44 @@ class Linkage(Family):
         objective: str = "k-median",
         utility: Any = "hamming",
     ) -> None:
-        if kind not in KINDS:
-            raise ParameterError(
-                f"unknown kind of linkage {kind!r}; expected one of {', '.join(map(repr, KINDS))}"
-            )
-        if n_metrics is not None and (
-            isinstance(n_metrics, bool) or not isinstance(n_metrics, int)
-        ):
-            raise ParameterError(f"n_metrics must be a whole number, got {n_metrics!r}")
-        self.kind = kind
+        self._parameters = LinkageParameters.checked(kind, alpha, weights, n_metrics)
         self.objective = Objective(objective)
         self.utility: Utility = utility_from(utility)
-        self.weights: tuple[float, ...] | None = None
-        self._tunes_weights = False
-        if kind == "product":
-            if weights is not None:
-                raise ParameterError(
-                    "product linkage has one exponent per metric and no weights; leave weights=None"
-                )
-            self._alphas = _product_alphas(alpha)
-            self.n_metrics: int | None = len(self._alphas)
-            if n_metrics not in (None, self.n_metrics):
-                raise ParameterError(
-                    f"alpha has {self.n_metrics} entries but n_metrics is {n_metrics}"
-                )
-        else:
-            self._alphas = (_alpha(alpha),)
-            self._set_weights(weights, n_metrics)
-        self._space = self._make_space()
 
-    def _set_weights(self, weights: ArrayLike | str | None, n_metrics: int | None) -> None:
-        self.n_metrics = n_metrics
-        if isinstance(weights, str):
-            if weights != "tune":
-                raise ParameterError(f"weights must be None, numbers or 'tune', got {weights!r}")
-            if n_metrics is None or n_metrics < 2:
-                raise ParameterError(
-                    "weights='tune' needs n_metrics, the number of metrics of the instances "
-                    f"(at least 2); got {n_metrics}"
-                )
-            self._tunes_weights = True
-        elif weights is not None:
-            self.weights = checked_weights(weights)
-            if n_metrics not in (None, len(self.weights)):
-                raise ParameterError(
-                    f"{len(self.weights)} weights given but n_metrics is {n_metrics}"
-                )
-            self.n_metrics = len(self.weights)
+    @property
+    def kind(self) -> str:
+        """Which family of linkages."""
+        return self._parameters.kind
 
-    def _make_space(self) -> ParameterSpace | None:
-        parameters: list[Real | Simplex] = []
-        for name, alpha in zip(self.alpha_names, self._alphas, strict=True):
-            if isinstance(alpha, tuple):
-                parameters.append(Real(name, *alpha, limits=self.kind != "product"))
-        if self._tunes_weights:
-            assert self.n_metrics is not None
-            parameters.append(Simplex("weights", self.n_metrics))
-        return ParameterSpace(tuple(parameters)) if parameters else None
+    @property
+    def weights(self) -> tuple[float, ...] | None:
+        """The fixed weights of the metrics, if they were given."""
+        return self._parameters.weights
+
+    @property
+    def n_metrics(self) -> int | None:
+        """Number of metrics, if it is known."""
+        return self._parameters.n_metrics
 
     @property
     def alpha_names(self) -> tuple[str, ...]:
         """Names of the exponents, fixed ones included."""
-        if self.kind == "product":
-            return tuple(f"alpha_{i}" for i in range(len(self._alphas)))
-        return ("alpha",)
+        return self._parameters.alpha_names
 
     @property
     def space(self) -> ParameterSpace:
         """The free parameters and their ranges."""
-        if self._space is None:
+        space = self._parameters.space
+        if space is None:
             raise ParameterError(
                 f"{self!r} has no free parameter; give alpha as a range (low, high) or "
                 "weights='tune'"
             )
-        return self._space
+        return space
 
     def __repr__(self) -> str:
-        alphas = [list(a) if isinstance(a, tuple) else a for a in self._alphas]
-        weights: Any = "tune" if self._tunes_weights else self.weights
+        alphas = [list(a) if isinstance(a, tuple) else a for a in self._parameters.alphas]
+        weights: Any = "tune" if self._parameters.tunes_weights else self.weights
         parts = [repr(self.kind), f"alpha={alphas if self.kind == 'product' else alphas[0]}"]
         if weights is not None:
             parts.append(f"weights={weights!r}")
@@ -198,11 +153,7 @@ class Linkage(Family):
     @property
     def fixed_params(self) -> dict[str, Any]:
         """The parameters that are not tuned, by name."""
-        fixed: dict[str, Any] = {
-            name: alpha
-            for name, alpha in zip(self.alpha_names, self._alphas, strict=True)
-            if not isinstance(alpha, tuple)
-        }
+        fixed: dict[str, Any] = dict(self._parameters.fixed_exponents)
         if self.weights is not None:
             fixed["weights"] = self.weights
         return fixed
@@ -219,16 +170,7 @@ class Linkage(Family):
         With weights to tune the metrics count equally. Product linkage uses every metric equally,
         for which there is no finite single or complete linkage: only ``"average"`` is given.
         """
-        if self.kind == "product":
-            share = 1.0 / len(self._alphas)
-            return {"average": dict.fromkeys(self.alpha_names, share)}
-        weights: dict[str, Any] = {}
-        if self._tunes_weights:
-            assert self.n_metrics is not None
-            weights["weights"] = (1.0 / self.n_metrics,) * self.n_metrics
-        middle = {"average": 1.0} if self.kind == "power-mean" else {"half-sum": 1.0}
-        settings = {"single": -math.inf, **middle, "complete": math.inf}
-        return {name: {"alpha": alpha, **weights} for name, alpha in settings.items()}
+        return self._parameters.baselines
 
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
@@ -277,7 +219,7 @@ class Linkage(Family):
             kind=self.kind,
             n_metrics=self.n_metrics or whole_number("n_metrics", n_metrics or 1, 1),
             n_exponents=sum(p.n_free for p in self.space.parameters if p.name != "weights"),
-            tuned_weights=self._tunes_weights,
+            tuned_weights=self._parameters.tunes_weights,
             hamming=self.utility == utility_from("hamming"),
         )
         return linkage_structure(tuned, whole_number("n", n, 3))
@@ -300,59 +242,20 @@ class Linkage(Family):
         """Hash of the instance's content."""
         return str(instance.fingerprint)
 
-    def _line(
-        self, instance: ClusteringInstance, start: Mapping[str, Any], slope: Mapping[str, Any]
-    ) -> Line:
-        alphas = tuple(
-            (float(start.get(name, fixed)), float(slope.get(name, 0.0)))
-            for name, fixed in zip(self.alpha_names, self._alphas, strict=True)
-        )
-        if self.kind == "product":
-            return Line(self.kind, alphas, ())
-        n_metrics = instance.n_metrics
-        given = start.get("weights", self.weights or (1.0 / n_metrics,) * n_metrics)
-        slopes = slope.get("weights", (0.0,) * n_metrics)
-        return Line(
-            self.kind,
-            alphas,
-            tuple((float(w), float(s)) for w, s in zip(given, slopes, strict=True)),
-        )
-
     def _values(self, instance: ClusteringInstance, params: Params) -> dict[str, Any]:
-        """Parameter values by name, checked; any real alpha is allowed, not only the range."""
-        names = [*self.alpha_names, *([] if self.kind == "product" else ["weights"])]
         if not isinstance(params, Mapping):
-            free = [
-                n
-                for n, a in zip(self.alpha_names, self._alphas, strict=True)
-                if isinstance(a, tuple)
-            ]
-            if self._tunes_weights or len(free) != 1:
+            free = list(self._parameters.ranges)
+            if self._parameters.tunes_weights or len(free) != 1:
                 raise ParameterError(
                     f"got {params!r}; expected a mapping with the free parameters "
                     f"{self.space.names}"
                 )
             params = {free[0]: params}
-        unknown = set(params) - set(names)
-        if unknown:
-            raise ParameterError(f"unknown parameter {sorted(unknown)[0]!r}; expected {names}")
-        values: dict[str, Any] = {}
-        for name, fixed in zip(self.alpha_names, self._alphas, strict=True):
-            value = params.get(name, None if isinstance(fixed, tuple) else fixed)
-            values[name] = _real(name, value)
-        if "weights" in params:
-            values["weights"] = checked_weights(params["weights"], instance.n_metrics)
-        elif self._tunes_weights:
-            raise ParameterError("parameter 'weights' is free and must be given")
-        return values
+        return self._parameters.values(params, instance.n_metrics)
 
     def _course_at(self, instance: ClusteringInstance, params: Params) -> Course:
         values = self._values(instance, params)
-        line = self._line(instance, values, {})
-        if line.infinite and self.kind == "product":
-            line, metric = _limit_of_product(line)
-            weights = tuple((float(i == metric), 0.0) for i in range(instance.n_metrics))
-            line = Line("power-mean", line.alpha, weights)
+        line = self._parameters.line_at(instance.n_metrics, values)
         return make_course(instance, line, 0.0, 0.0)
 
     def _pruning(self, instance: ClusteringInstance) -> Pruning:
@@ -414,7 +317,7 @@ class Linkage(Family):
         name = segment.name
         for t in (segment.low, segment.high):
             self._values(instance, segment.at(t))
-        line = self._line(instance, segment.origin, segment.direction)
+        line = self._parameters.line(instance.n_metrics, segment.origin, segment.direction)
 
         def value_at(t: float) -> Fraction:
             return self.run_exact(instance, segment.at(t))
@@ -422,7 +325,7 @@ class Linkage(Family):
         if instance.n_distinct <= 2 or instance.k == instance.n_points or not line.moves:
             value = value_at(segment.low)
             return PiecewiseFunction.constant(segment.low, segment.high, value, name=name)
-        courses, special = _courses(instance, line, segment.low, segment.high)
+        courses, special = courses_along(instance, line, segment.low, segment.high)
         return assemble(
             courses,
             self._pruning(instance),
@@ -442,8 +345,7 @@ class Linkage(Family):
         """Return boxes that together hold every setting; product linkage is cut at ties."""
         if self.kind != "product":
             return Box.strata(self.space)
-        fixed = {name: float(value) for name, value in self.fixed_params.items()}
-        return product_strata(self.space, self.alpha_names, fixed)
+        return product_strata(self.space, self.alpha_names, self._parameters.fixed_exponents)
 
     def bound_on_box(
         self, instance: ClusteringInstance, box: Box, reuse: Reuse | None = None
@@ -455,97 +357,14 @@ class Linkage(Family):
         """
         if reuse is None:
             self.check_instance(instance)
-            fixed = {n: float(v) for n, v in self.fixed_params.items() if n != "weights"}
-            weights = self.weights or (1.0 / instance.n_metrics,) * instance.n_metrics
             problem = BoxProblem(
                 instance,
                 self.kind,
                 self.alpha_names,
-                fixed,
-                weights,
+                self._parameters.fixed_exponents,
+                self._parameters.weights_of(instance.n_metrics),
                 self._pruning(instance),
                 self.utility,
             )
             reuse = problem.start
         return reuse.problem.bound(box, reuse)
-
-
-def _courses(
-    instance: ClusteringInstance, line: Line, low: float, high: float
-) -> tuple[list[Course], list[float]]:
-    """Courses on which the order of values has one sense, and points of their own."""
-    if not line.product:
-        return [make_course(instance, line, low, high)], []
-    ray = line.origin_of_ray
-    if ray is not None:
-        inside = [ray] if low <= ray <= high else []
-        return [make_course(instance, line, low, high)], inside
-    total, slope = line.total
-    if slope == 0 or not low <= -total / slope <= high:
-        return [make_course(instance, line, low, high)], []
-    flip = -total / slope
-    near = float(flip)
-    if Fraction(near) == flip:
-        before = after = near
-        special = [near]
-    else:
-        before = near if Fraction(near) < flip else math.nextafter(near, -math.inf)
-        after = math.nextafter(before, math.inf)
-        special = []
-    courses = []
-    if low < flip:
-        courses.append(make_course(instance, line, low, min(after, high)))
-    if flip < high:
-        courses.append(make_course(instance, line, max(before, low), high))
-    return courses, special
-
-
-def _alpha(alpha: Any) -> Range | float:
-    if not isinstance(alpha, (tuple, list, np.ndarray)):
-        return _real("alpha", alpha)
-    if len(alpha) != 2:
-        raise ParameterError(f"alpha must be a number or a range (low, high), got {alpha!r}")
-    low, high = (_real("alpha", end) for end in alpha)
-    if math.isinf(low) or math.isinf(high):
-        raise ParameterError(
-            f"the range of alpha must be finite, got {alpha!r}; the limits are single linkage "
-            "(alpha=-inf) and complete linkage (alpha=inf), reported as baselines"
-        )
-    if not low < high:
-        raise ParameterError(f"the range of alpha must have low < high, got {alpha!r}")
-    return low, high
-
-
-def _product_alphas(alpha: Any) -> tuple[Range | float, ...]:
-    default = isinstance(alpha, tuple) and alpha == (-10.0, 10.0)
-    if default or not isinstance(alpha, (tuple, list, np.ndarray)) or len(alpha) == 0:
-        raise ParameterError(
-            "product linkage needs one exponent per metric: alpha=[(low, high) or number, ...]; "
-            f"got {alpha!r}"
-        )
-    return tuple(_alpha(entry) for entry in alpha)
-
-
-def _real(name: str, value: Any) -> float:
-    if value is None:
-        raise ParameterError(f"parameter {name!r} is free and must be given")
-    try:
-        number = math.nan if isinstance(value, (str, bool)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if math.isnan(number):
-        raise ParameterError(f"{name} must be a real number, got {value!r}")
-    return number
-
-
-def _limit_of_product(line: Line) -> tuple[Line, int]:
-    """Product linkage with one infinite exponent: single or complete linkage in that metric."""
-    infinite = [i for i, (value, _) in enumerate(line.alpha) if math.isinf(value)]
-    if len(infinite) > 1 or any(
-        value != 0.0 for i, (value, _) in enumerate(line.alpha) if i not in infinite
-    ):
-        raise ParameterError(
-            "product linkage has a limit only for one infinite exponent with all others 0; got "
-            f"{tuple(value for value, _ in line.alpha)}"
-        )
-    return Line("power-mean", (line.alpha[infinite[0]],), ()), infinite[0]
