@@ -63,7 +63,9 @@ class Panel(NamedTuple):
     factor: float  # a rival that exceeds (stays below) a value times this is farther
     inner_factor: float  # the same for restricted records
     dense: bool  # is it so narrow that records are close to their chords?
-    slack: float  # a rival whose chord exceeds a chord times this is farther
+    # A rival whose key exceeds a key times this plus that is farther, see `certune.kernels.chords`.
+    key_factor: float
+    key_offset: float
 
 
 class Desk(NamedTuple):
@@ -166,24 +168,6 @@ def restrict_to_rest(panel, flat, at, t, desk, target):
         transform_record(flat, at, desk.window, desk.restricted, target, target)
     else:
         move_record(flat, at, desk.restricted, target)
-
-
-@borrowing
-def until_chord(panel, share, rival_start, rival_end, own_start, own_end):
-    """Until where a chord stays beyond another one for certain, from a share of the panel on.
-
-    Infinite if to the panel's end; -inf if not at the start.
-    """
-    here = (1.0 - share) * (rival_start - own_start * panel.slack) + share * (
-        rival_end - own_end * panel.slack
-    )
-    there = rival_end - own_end * panel.slack
-    if not here > 0.0:
-        return -np.inf
-    if there > 0.0:
-        return np.inf
-    part = share + (1.0 - share) * (here / (here - there)) * (1.0 - 2.0**-40)
-    return panel.low + part * (panel.high - panel.low)
 
 
 @borrowing

@@ -32,25 +32,6 @@ def doubtful_averages(flat, known, own, factor, flip, width, p, q, rivals, n_riv
 
 
 @borrowing
-def doubtful_chords(chords, share, bar, end_bar, width, p, q, rivals, n_rivals, doubtful):
-    """Do the same by chords, from a share of the panel on; those not filled are listed."""
-    count = 0
-    rest = 1.0 - share
-    for i in range(n_rivals):
-        c = rivals[i]
-        if c == p or c == q:
-            continue
-        for row in (p, q):
-            at = 2 * (row * width + c)
-            end = chords[at + 1]
-            if not (rest * chords[at] + share * end > bar and end > end_bar):
-                doubtful[count, 0] = row
-                doubtful[count, 1] = c
-                count += 1
-    return count
-
-
-@borrowing
 def unite_averages(
     flat,
     known,

@@ -6,38 +6,25 @@ import numpy as np
 
 from certune.kernels.borrowing import borrowing
 from certune.kernels.certificates import value_at
+from certune.kernels.chords import nearest_by_chords
 from certune.kernels.frames import AVERAGE
 from certune.kernels.records import dot_record
 from certune.kernels.series import MINMAX, exponentials
-from certune.kernels.tree_records import ensure, on_chord, set_chord
+from certune.kernels.tree_records import ensure
 
 
 @borrowing
 def nearest_alive(panel, records, forest, work, x, share):
-    """Nearest alive cluster of a fresh one; the last guess as long as that is alive."""
-    near = work.nearest[x]
-    if near >= 0 and work.place[near] >= 0:
-        return near
-    if not panel.dense:
-        _fill_by_records(panel, records, forest, work, x, share)
-    alive = work.alive
+    """Nearest alive cluster of a fresh one."""
+    if panel.dense:
+        return nearest_by_chords(records, work.absent, work.crowd, x, share)
+    _fill_by_records(panel, records, forest, work, x, share)
     best = np.inf
+    near = -1
     for i in range(work.n_alive[0]):
-        c = alive[i]
-        if c == x:
-            continue
-        if panel.dense:
-            value = on_chord(records, x * records.width + c, share)
-            if np.isnan(value):
-                ensure(panel, records, forest, x, c, work.stack)
-                set_chord(records, panel.sign, x, c)
-                value = on_chord(records, x * records.width + c, share)
-        else:
-            value = work.values[i]
-        if value < best:
-            best = value
-            near = c
-    work.nearest[x] = near
+        if work.alive[i] != x and work.values[i] < best:
+            best = work.values[i]
+            near = work.alive[i]
     return near
 
 

@@ -25,7 +25,9 @@ from certune.kernels.certificates import (
     share_of,
     value_at,
 )
+from certune.kernels.chords import chord_of, set_bars
 from certune.kernels.ends import UNKNOWN_CODE, build_logs
+from certune.kernels.failures import first_failure, force, mark_failure, narrow
 from certune.kernels.frame_building import last_joint_panel
 from certune.kernels.frames import AVERAGE, frame_form, pair_range, record_width
 from certune.kernels.kinetic_panels import open_panel
@@ -40,11 +42,11 @@ from certune.kernels.kinetic_start import (
 from certune.kernels.kinetic_state import Source, State
 from certune.kernels.leaves import number_of, room_for, same_partition, write_leaf
 from certune.kernels.mending import replay
-from certune.kernels.proving import is_stale, mark_members, narrowed, prove_again
+from certune.kernels.proving import is_stale, prove_again
 from certune.kernels.search_state import Pairs
 from certune.kernels.series import AFFINE, DEGREE, MOVING
 from certune.kernels.tree_costs import cut, refresh_tables
-from certune.kernels.tree_records import ensure, on_chord, place_of
+from certune.kernels.tree_records import ensure
 
 MARGIN = 1e-3  # of a panel, added on both sides to a window left to the sweep
 MOST_WINDOWS = 3  # in one panel; then its rest is left to the sweep
@@ -66,11 +68,10 @@ def _sort_by_height(panel, records, forest, work, share):
         node = forest.order[i]
         a = forest.left[node]
         b = forest.right[node]
-        key = a * records.width + b
         if panel.dense:
-            heights[node] = on_chord(records, key, share)
-            if not np.isnan(heights[node]):
-                continue
+            at = chord_of(records, a, b)
+            heights[node] = (1.0 - share) * records.chords[at] + share * records.chords[at + 1]
+            continue
         at = ensure(panel, records, forest, a, b, work.stack)
         heights[node] = value_at(panel, records.flat, at, share, work.basis)
     for i in range(1, n_merges):
@@ -93,37 +94,6 @@ def _sort_by_height(panel, records, forest, work, share):
 
 
 @borrowing
-def _first_failure(forest, proofs):
-    """Node whose proof ends first, the one (-1: the same) that may be next, and where that is."""
-    node = -1
-    other = -1
-    low = np.inf
-    second = np.inf
-    for i in range(forest.n_first - 1):
-        here = forest.order[i]
-        if proofs.low[here] < low:
-            second = low
-            other = node
-            low = proofs.low[here]
-            node = here
-        elif proofs.low[here] < second:
-            second = proofs.low[here]
-            other = here
-    if node >= 0 and proofs.second[node] < second:
-        second = proofs.second[node]
-        other = -1
-    return node, other, second
-
-
-@borrowing
-def _mark_failure(forest, proofs, node, marks):
-    """Mark the members of the row, its nearest and its rival by 1, 2, 3."""
-    row = proofs.row[node]
-    near = forest.left[node] if forest.right[node] == row else forest.right[node]
-    mark_members(forest, row, near, proofs.rival[node], marks)
-
-
-@borrowing
 def _no_tree(forest):
     """Forget the tree."""
     width = forest.stage.size
@@ -134,42 +104,6 @@ def _no_tree(forest):
     for i in range(width - count):
         spare[i] = width - 1 - i
     spare[spare.size - 1] = width - count
-
-
-@borrowing
-def _narrow(panel, state, node):
-    """Make the zone of a failure as narrow as can be.
-
-    Returns False, and leaves it, if that does not succeed or the same merge may fail otherwise
-    before the end of the narrow zone.
-    """
-    proofs = state.proofs
-    _mark_failure(state.forest, proofs, node, state.work.marks)
-    low, high = narrowed(panel, state, proofs.low[node], proofs.high[node])
-    if not low < high < proofs.second[node]:
-        return False
-    proofs.low[node] = low
-    proofs.high[node] = high
-    proofs.code[node] = LOCATED
-    return True
-
-
-@borrowing
-def _force(form, records, forest, proofs, work, node):
-    """Let the change of order that breaks a merge be settled behind its zone."""
-    row = proofs.row[node]
-    near = forest.left[node] if forest.right[node] == row else forest.right[node]
-    rival = proofs.rival[node]
-    work.forced[0] = row
-    work.forced[1] = near
-    work.forced[2] = rival
-    work.forced[3] = forest.version[row] + forest.version[near] + forest.version[rival]
-    work.zone[0] = proofs.high[node]
-    if form != AVERAGE:
-        for side in range(2):
-            at = place_of(records, row, near if side == 0 else rival)
-            work.forced_codes[2 * side] = records.bits[at + 3]
-            work.forced_codes[2 * side + 1] = records.bits[at + 7]
 
 
 @borrowing
@@ -279,9 +213,11 @@ def follow(
         dense = low < low + step and low + 1.25 * step < high
         if dense:
             high = low + step
-        panel_ = open_panel(source, records, low, high, dense)
+        panel_ = open_panel(source, records, forest.until, work.stack, low, high, dense)
         panel = bundled(panel_)
         desk.window_from[0] = np.inf
+        work.depth[:] = 0
+        set_bars(panel, work.bars, 0)
         t = low
         stuck = panel_.error == np.inf
         stuck_from = low
@@ -312,7 +248,7 @@ def follow(
                 stuck_from = t
                 stuck_to = high
             if not stuck and repaired < 0:
-                node, other, following = _first_failure(forest, proofs)
+                node, other, following = first_failure(forest, proofs)
                 if node < 0:
                     _sort_by_height(panel, records, forest, work, 1.0)
                     break
@@ -344,7 +280,7 @@ def follow(
                     stuck_to = max(from_low, work.zone[1]) if code == UNCLEAR else from_low
                 elif crowded:
                     if average and proofs.code[looked_at] == FAILS:
-                        if _narrow(panel, state, looked_at):
+                        if narrow(panel, state, looked_at):
                             continue
                     stuck = True
                     stuck_from = from_low
@@ -352,8 +288,8 @@ def follow(
                 else:
                     splits = room_for(splits, n_splits)
                     split_marks = room_for(split_marks, n_splits)
-                    _mark_failure(forest, proofs, node, split_marks[n_splits])
-                    _force(form, records, forest, proofs, work, node)
+                    mark_failure(forest, proofs, node, split_marks[n_splits])
+                    force(form, records, forest, proofs, work, node)
                     stage = forest.stage[node]
                     if replay(panel, state, stage, node, from_low, to_high) == HOLDS:
                         repaired = stage
@@ -390,7 +326,12 @@ def follow(
                 n_partitions = max(n_partitions, current + 1)
                 continue
             narrower = NARROWER * (high - low)
-            too_wide = average and stuck_to - stuck_from > WIDE * (high - low) and narrower > finest
+            too_wide = (
+                average
+                and stuck_to - stuck_from > WIDE * (high - low)
+                and narrower > finest
+                and low < low + narrower
+            )
             if too_wide:
                 _no_tree(forest)
                 reach = narrower

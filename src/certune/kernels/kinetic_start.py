@@ -6,6 +6,7 @@ import numpy as np
 
 from certune.kernels.borrowing import bundled
 from certune.kernels.certificates import Desk
+from certune.kernels.chords import BLOCK
 from certune.kernels.cost_memory import point_hashes
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.kinetic_state import Costs, Forest, Merging, Proofs, Records, Work
@@ -20,9 +21,9 @@ SPARE = 32  # nodes that a repair may make beyond those of a tree
 @linked
 def new_records(count, average, ordered):
     """Room for the records of all pairs of nodes of a tree of ``count`` first clusters."""
-    width = 2 * count - 1 + SPARE
+    width = -(-(2 * count - 1 + SPARE) // BLOCK) * BLOCK
     flat = np.empty(8 * width * width)
-    n_chords = width * width if average else 1
+    chords = np.ones(2 * (width * width if average else 1), np.float32)
     return Records(
         flat,
         flat.view(np.int64),
@@ -30,7 +31,11 @@ def new_records(count, average, ordered):
         width,
         ordered,
         np.zeros(width, np.bool_),
-        np.empty(2 * n_chords),
+        chords,
+        np.arange(width),
+        np.arange(width),
+        np.empty(16),
+        chords.view(np.int64),
     )
 
 
@@ -57,6 +62,7 @@ def first_clusters(labels, left, right, n_made, width, objective, reference, k):
         np.zeros(width, np.int64),
         np.zeros(width, np.int64),
         np.empty(width - count + 1, np.int64),
+        labels,
     )
     costs_ = Costs(
         objective,
@@ -148,6 +154,13 @@ def new_work(count, width, n):
         np.zeros(1, np.int64),
         np.zeros(width, np.bool_),
         np.empty(width, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(width, np.bool_),
+        np.empty(width, np.int64),
+        np.zeros(2),
+        np.zeros(width + 1, np.int64),
+        np.empty(width, np.float32),
+        np.empty(width // BLOCK, np.int64),
         np.zeros(width, np.bool_),
         np.empty(count - 1, np.int64),
         np.empty(count - 1, np.int64),

@@ -39,9 +39,13 @@ class Records(NamedTuple):
     width: int
     ordered: bool
     has_known: Flags  # in dense panels: are some of the node's records filled?
-    # In dense panels: values at both ends of the panel, times the sign of the order, of (a, b) and
-    # of (b, a), at ``2 (a width + b)``; NaN if they are not filled.
-    chords: Floats
+    # In dense panels: keys at both ends of the panel of the nodes in slots a and b, at
+    # ``2 (a width + b)``.  Those of all nodes that the tree has at the same time are filled.
+    chords: NDArray[np.float32]
+    slots: Integers  # of nodes
+    node_at: Integers  # node of a slot
+    sums: Floats  # work space for two records
+    chord_bits: Integers  # the same, both ends as one integer
 
 
 class Forest(NamedTuple):
@@ -59,6 +63,7 @@ class Forest(NamedTuple):
     until: Integers  # stage at which the node is merged
     version: Integers  # changes when a node gets other members
     spare: Integers  # nodes not in use, the number of them last
+    first: Integers  # first cluster of a point
 
 
 class Proofs(NamedTuple):
@@ -94,7 +99,14 @@ class Work(NamedTuple):
     fresh: Integers  # clusters that the old tree does not have at this stage
     n_fresh: Integers
     is_fresh: Flags
+    early: Integers  # clusters that the old tree makes later
+    n_early: Integers
+    is_early: Flags
     nearest: Integers
+    bars: Floats  # see `chords.set_bars`
+    depth: Integers  # of nodes, and the largest last: merges behind their chords
+    absent: NDArray[np.float32]  # per slot: infinite if its node is not alive, else 0
+    crowd: Integers  # alive nodes per block of slots
     formed: Flags
     queue: Integers  # the old merges
     codes: Integers  # and their hashes

@@ -19,198 +19,29 @@ from certune.kernels.certificates import (
     share_of,
     value_at,
 )
+from certune.kernels.chords import doubtful_among, nobody_alive
 from certune.kernels.frames import AVERAGE
 from certune.kernels.guessing import nearest_alive
 from certune.kernels.proving import note, prove
-from certune.kernels.records import below_scaled, blend_records
-from certune.kernels.tree_records import (
-    blend_chords,
-    combine,
-    ensure,
-    forget,
-)
+from certune.kernels.records import below_scaled
+from certune.kernels.roster import enter, freshen, in_time, leave
+from certune.kernels.tree_records import ensure
+from certune.kernels.unions import fill_fresh, fill_row, new_node
 
 
 @borrowing
-def _leave(work, node):
-    """Take a node out of the alive ones."""
-    last = work.n_alive[0] - 1
-    place = work.place[node]
-    moved = work.alive[last]
-    work.alive[place] = moved
-    work.place[moved] = place
-    work.place[node] = -1
-    work.n_alive[0] = last
-    if work.is_fresh[node]:
-        work.is_fresh[node] = False
-        kept = 0
-        for i in range(work.n_fresh[0]):
-            if work.fresh[i] != node:
-                work.fresh[kept] = work.fresh[i]
-                kept += 1
-        work.n_fresh[0] = kept
-
-
-@borrowing
-def _enter(work, node, fresh):
-    """Add a node to the alive ones."""
-    count = work.n_alive[0]
-    work.alive[count] = node
-    work.place[node] = count
-    work.n_alive[0] = count + 1
-    if fresh:
-        _freshen(work, node)
-
-
-@borrowing
-def _freshen(work, node):
-    """Mark an alive node as one that the old tree does not have at this stage."""
-    if not work.is_fresh[node]:
-        work.is_fresh[node] = True
-        work.fresh[work.n_fresh[0]] = node
-        work.n_fresh[0] += 1
-        work.nearest[node] = -1
-
-
-@borrowing
-def _same_members(forest, work, p, q, node):
-    """Has the node the members of p and q together? Equal sizes are known."""
-    mark = work.mark
-    members = forest.members
-    for i in range(forest.size[node]):
-        mark[members[node, i]] = 1
-    found = 0
-    for part in (p, q):
-        for i in range(forest.size[part]):
-            found += mark[members[part, i]]
-    for i in range(forest.size[node]):
-        mark[members[node, i]] = 0
-    return found == forest.size[node]
-
-
-@borrowing
-def _new_node(records, dense, forest, work, p, q, n_queue):
-    """Node of the union of p and q, which is an old one if it has the same members.
-
-    Returns the node, -1 if there is none left for it, and whether the old tree does not have it at
-    this stage.
-    """
-    if forest.highest[p] > forest.highest[q]:
-        p, q = q, p
-    code = forest.hashes[p] + forest.hashes[q]
-    size = forest.size[p] + forest.size[q]
-    node = -1
-    for i in range(n_queue):
-        if work.codes[i] == code:
-            old = work.queue[i]
-            # A node that was given other members has another hash by now.
-            if not work.formed[old] and forest.hashes[old] == code and forest.size[old] == size:
-                if _same_members(forest, work, p, q, old):
-                    node = old
-                    break
-    is_new = node < 0
-    if is_new:
-        spare = forest.spare
-        last = spare.size - 1
-        if spare[last] > 0:
-            spare[last] -= 1
-            node = spare[spare[last]]
-        else:
-            for i in range(n_queue):
-                old = work.queue[i]
-                if not work.formed[old] and work.dropped[old]:
-                    node = old
-                    break
-        if node < 0:
-            return node, is_new
-        forget(records, node, dense, work.stack)
-        forest.hashes[node] = code
-        forest.size[node] = size
-        forest.version[node] += 1
-        at = 0
-        for part in (p, q):
-            for i in range(forest.size[part]):
-                forest.members[node, at] = forest.members[part, i]
-                at += 1
-        work.born[node] = True
-    forest.left[node] = p
-    forest.right[node] = q
-    forest.highest[node] = forest.highest[q]
-    work.changed[node] = True
-    if not is_new:
-        above = forest.until[node] - (forest.n_first - 1 - n_queue)
-        is_new = above < n_queue and work.dropped[work.queue[above]]
-    return node, is_new
-
-
-@borrowing
-def _make(work, forest, node, is_fresh, n_made):
+def _make(slots, work, forest, node, is_fresh, n_made):
     """Carry out the merge that makes a node."""
     p = forest.left[node]
     q = forest.right[node]
-    _leave(work, p)
-    _leave(work, q)
-    _enter(work, node, is_fresh)
+    leave(slots, work, p)
+    leave(slots, work, q)
+    enter(slots, work, node, is_fresh)
     work.formed[node] = True
     forest.order[n_made] = node
     forest.stage[node] = n_made
     forest.until[p] = n_made
     forest.until[q] = n_made
-
-
-@borrowing
-def _fill_row(panel, records, forest, work, node):
-    """Fill the records of a node that was just made; in dense panels its chords instead."""
-    p = forest.left[node]
-    q = forest.right[node]
-    total = forest.size[node]
-    weight_p = forest.size[p] / total
-    weight_q = forest.size[q] / total
-    width = records.width
-    if panel.dense:
-        blend_chords(
-            records.chords, width, node, p, q, weight_p, weight_q, work.alive, work.n_alive[0]
-        )
-        return
-    if panel.form == AVERAGE:
-        _fill_averages(
-            records.flat,
-            records.known,
-            width,
-            node,
-            p,
-            q,
-            weight_p,
-            weight_q,
-            work.alive,
-            work.n_alive[0],
-        )
-        return
-    known = records.known
-    for i in range(work.n_alive[0]):
-        c = work.alive[i]
-        if c == node:
-            continue
-        key = node * width + c if node < c else c * width + node
-        key_p = p * width + c if p < c else c * width + p
-        key_q = q * width + c if q < c else c * width + q
-        if not known[key] and known[key_p] and known[key_q]:
-            combine(panel, records, 8 * key_p, 8 * key_q, weight_p, weight_q, 8 * key)
-            known[key] = 1
-
-
-@borrowing
-def _fill_averages(flat, known, width, node, p, q, weight_p, weight_q, alive, n_alive):
-    for i in range(n_alive):
-        c = alive[i]
-        if c == node:
-            continue
-        key = node * width + c if node < c else c * width + node
-        key_p = p * width + c if p < c else c * width + p
-        key_q = q * width + c if q < c else c * width + q
-        if not known[key] and known[key_p] and known[key_q]:
-            blend_records(flat, 8 * key_p, 8 * key_q, weight_p, weight_q, flat, 8 * key, 8 * key)
-            known[key] = 1
 
 
 @borrowing
@@ -233,6 +64,26 @@ def _pair_up(panel, records, forest, work, share):
 
 
 @borrowing
+def _next_fresh(fresh, n_fresh, is_fresh, nearest, place):
+    """Two fresh clusters that are nearest to each other, or one (and -1) to find the nearest of.
+
+    Returns (-1, -1) if all others have to wait.
+    """
+    for i in range(n_fresh):
+        x = fresh[i]
+        y = nearest[x]
+        if y < 0 or place[y] < 0:
+            return x, -1
+        if is_fresh[y]:
+            z = nearest[y]
+            if z == x:
+                return x, y
+            if z < 0 or place[z] < 0:
+                return y, -1
+    return -1, -1
+
+
+@borrowing
 def _merge_fresh(panel, state, n_made, n_queue, t, share, proving):
     """Merge fresh clusters that are nearest to each other; returns a code and the merges made.
 
@@ -242,42 +93,38 @@ def _merge_fresh(panel, state, n_made, n_queue, t, share, proving):
     forest = state.forest
     work = state.work
     proofs = state.proofs
-    progress = True
     while work.n_fresh[0] > 1:
-        if not progress:
+        x, y = _next_fresh(work.fresh, work.n_fresh[0], work.is_fresh, work.nearest, work.place)
+        if x < 0:
             if work.n_fresh[0] < work.n_alive[0] or not _pair_up(
                 panel, records, forest, work, share
             ):
                 break
-        progress = False
-        i = 0
-        while i < work.n_fresh[0]:
-            x = work.fresh[i]
-            i += 1
+            continue
+        if y < 0:
             y = nearest_alive(panel, records, forest, work, x, share)
-            if not work.is_fresh[y] or nearest_alive(panel, records, forest, work, y, share) != x:
-                continue
-            code = HOLDS
-            if proving:
-                code = prove(panel, state, x, y, work.alive, work.n_alive[0], t, False, -1)
-            if code == UNCLEAR:
+            if y < 0 or work.place[y] < 0:
                 return UNCLEAR, n_made
-            if code == WRONG:
-                work.n_wrong[0] += 1
-                if work.n_wrong[0] > 4 * forest.n_first:
-                    return UNCLEAR, n_made
-                work.nearest[work.found_at[1]] = work.found_at[2]
-                progress = True
-                continue
-            node, is_new = _new_node(records, panel.dense, forest, work, x, y, n_queue)
-            if node < 0:
+            work.nearest[x] = y
+            continue
+        code = HOLDS
+        if proving:
+            code = prove(panel, state, x, y, True, t, False, -1)
+        if code == UNCLEAR:
+            return UNCLEAR, n_made
+        if code == WRONG:
+            work.n_wrong[0] += 1
+            if work.n_wrong[0] > 4 * forest.n_first:
                 return UNCLEAR, n_made
-            note(proofs, forest, work, node, True)
-            _make(work, forest, node, is_new, n_made)
-            _fill_row(panel, records, forest, work, node)
-            n_made += 1
-            progress = True
-            i = 0
+            work.nearest[work.found_at[1]] = work.found_at[2]
+            continue
+        node, is_new = new_node(records, panel.dense, forest, work, x, y, n_queue)
+        if node < 0:
+            return UNCLEAR, n_made
+        note(proofs, forest, work, node, True)
+        _make(records.slots, work, forest, node, is_new, n_made)
+        fill_row(panel, records, forest, work, node, not work.born[node])
+        n_made += 1
     return HOLDS, n_made
 
 
@@ -334,35 +181,46 @@ def replay(panel, state, first, failed, t, guess):
     n_merges = count - 1
     trusted = failed >= 0
     share = share_of(panel, guess)
+    now = share_of(panel, t)
     set_basis(share, work.basis)
     work.n_alive[0] = 0
     work.n_fresh[0] = 0
     work.n_wrong[0] = 0
     work.zone[1] = t
+    work.n_early[0] = 0
     work.place[:] = -1
+    nobody_alive(work.absent, work.crowd)
     work.formed[:] = False
     work.is_fresh[:] = False
+    work.is_early[:] = False
     work.changed[:] = False
     work.born[:] = False
     work.dropped[:] = False
     has_tree = forest.order[0] >= 0
     for x in range(count):
         if not has_tree or forest.until[x] >= first:
-            _enter(work, x, not has_tree)
+            enter(records.slots, work, x, not has_tree)
     n_queue = 0
     if has_tree:
         for i in range(first):
             node = forest.order[i]
             if forest.until[node] >= first:
-                _enter(work, node, False)
+                enter(records.slots, work, node, False)
         for i in range(first, n_merges):
             work.queue[n_queue] = forest.order[i]
             work.codes[n_queue] = forest.hashes[forest.order[i]]
             n_queue += 1
     n_made = first
+    n_seen = n_queue
     for i in range(n_queue):
+        if trusted and i == n_made - first > 0 and work.n_fresh[0] + work.n_early[0] == 0:
+            # The old tree has the same clusters at this stage: it goes on as it did.
+            n_seen = i
+            n_made = n_merges
+            break
         node = work.queue[i]
         if work.formed[node]:
+            in_time(work, node)
             continue
         p = forest.left[node]
         q = forest.right[node]
@@ -372,7 +230,21 @@ def replay(panel, state, first, failed, t, guess):
             if trusted:
                 code = HOLDS
                 clear = work.n_fresh[0] == 0
-                if not clear and not panel.dense:
+                if not clear and panel.dense:
+                    clear = (
+                        doubtful_among(
+                            records,
+                            work.fresh,
+                            work.n_fresh[0],
+                            work.bars,
+                            now,
+                            p,
+                            q,
+                            work.doubtful,
+                        )
+                        == 0
+                    )
+                elif not clear:
                     clear = _clears(
                         panel.form,
                         panel.kind,
@@ -387,32 +259,22 @@ def replay(panel, state, first, failed, t, guess):
                         q,
                     )
                 if not clear:
-                    code = prove(panel, state, p, q, work.fresh, work.n_fresh[0], t, False, -1)
+                    code = prove(panel, state, p, q, False, t, False, -1)
                     if code == HOLDS:
                         note(proofs, forest, work, node, False)
             else:
                 union = node if panel.form == AVERAGE and not panel.dense else -1
-                code = prove(panel, state, p, q, work.alive, work.n_alive[0], t, False, union)
+                code = prove(panel, state, p, q, True, t, False, union)
                 if code == HOLDS:
                     note(proofs, forest, work, node, True)
             if code == UNCLEAR:
                 return UNCLEAR
             if code == HOLDS:
-                _make(work, forest, node, False, n_made)
+                _make(records.slots, work, forest, node, False, n_made)
                 if not trusted and (panel.dense or panel.form != AVERAGE):
-                    _fill_row(panel, records, forest, work, node)
+                    fill_row(panel, records, forest, work, node, False)
                 elif panel.dense:
-                    blend_chords(
-                        records.chords,
-                        records.width,
-                        node,
-                        p,
-                        q,
-                        forest.size[p] / forest.size[node],
-                        forest.size[q] / forest.size[node],
-                        work.fresh,
-                        work.n_fresh[0],
-                    )
+                    fill_fresh(panel, records, forest, work, node)
                 n_made += 1
                 if _lost_nearest(work.fresh, work.n_fresh[0], work.nearest, p, q):
                     code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree)
@@ -422,7 +284,7 @@ def replay(panel, state, first, failed, t, guess):
         work.dropped[node] = True
         for part in (p, q):
             if work.place[part] >= 0:
-                _freshen(work, part)
+                freshen(work, part)
         code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree)
         if code == UNCLEAR:
             return UNCLEAR
@@ -430,7 +292,7 @@ def replay(panel, state, first, failed, t, guess):
     if code == UNCLEAR or n_made < n_merges:
         return UNCLEAR
     spare = forest.spare
-    for i in range(n_queue):
+    for i in range(n_seen):
         node = work.queue[i]
         if not work.formed[node]:
             forest.until[node] = -1

@@ -11,10 +11,8 @@ import numpy as np
 from certune.kernels.borrowing import borrowing
 from certune.kernels.certificates import (
     AGAIN,
-    FAILS,
     FINEST,
     HOLDS,
-    LOCATED,
     UNCLEAR,
     WRONG,
     judge,
@@ -23,60 +21,26 @@ from certune.kernels.certificates import (
     set_window,
     share_of,
     until_average,
-    until_chord,
     until_ends,
 )
-from certune.kernels.compare import tie_prefers
+from certune.kernels.chords import (
+    chord_of,
+    doubtful_among,
+    doubtful_chords,
+    nobody_alive,
+    set_alive,
+    until_chord,
+)
 from certune.kernels.doubts import (
     doubtful_averages,
-    doubtful_chords,
     doubtful_ends,
     unite_averages,
 )
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.frames import AVERAGE
-from certune.kernels.identities import identical
-from certune.kernels.polish import polish
-from certune.kernels.records import below_scaled, move_record
-from certune.kernels.tree_records import ensure, set_chord
-
-# How well the first failure of a candidate is located: a lower bound, a zone, a zone polished.
-BOUNDED, FOUND, POLISHED = 0, 1, 2
-
-
-@borrowing
-def _tied(panel, forest, merging, desk, row, near, rival):
-    """Order of two pairs if they have the same function: 1, -1, or 0 if they have not.
-
-    Their records are on the desk.
-    """
-    slot = 0
-    for node in (row, near, rival):
-        size = forest.size[node]
-        merging.size[slot] = size
-        merging.head[slot] = forest.members[node, 0]
-        merging.tail[slot] = forest.members[node, size - 1]
-        for i in range(size - 1):
-            merging.nxt[forest.members[node, i]] = forest.members[node, i + 1]
-        slot += 1
-    if not identical(
-        desk.bits,
-        panel.form,
-        panel.kind,
-        panel.sign,
-        merging.marks,
-        0,
-        1,
-        2,
-        merging.size,
-        merging.head,
-        merging.tail,
-        merging.nxt,
-        merging.codes,
-    ):
-        return 0
-    highest = forest.highest
-    return 1 if tie_prefers(highest[row], highest[near], highest[rival]) else -1
+from certune.kernels.records import below_scaled
+from certune.kernels.sharpening import BOUNDED, FOUND, sharpen, tied
+from certune.kernels.tree_records import ensure
 
 
 @borrowing
@@ -115,8 +79,10 @@ def _found(work, code, low, high, row, rival):
 
 
 @borrowing
-def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
-    """Prove from t on that p and q are nearest to each other, as far as the rivals go.
+def prove(panel, state, p, q, all_alive, t, sharp, union):
+    """Prove from t on that p and q are nearest to each other.
+
+    Rivals are all that are alive, or else the fresh clusters only.
 
     Returns HOLDS, with the first failure in ``found``, or WRONG with the row and the rival that is
     nearer, or UNCLEAR with the end of what is unclear in ``zone[1]``.  Unless ``sharp``, the proof
@@ -135,37 +101,24 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
     found = work.found
     forced = work.forced
     bar = desk.bar
+    rivals = work.alive if all_alive else work.fresh
+    n_rivals = work.n_alive[0] if all_alive else work.n_fresh[0]
     found[0] = np.inf
     found[1] = np.inf
     found[2] = np.inf
     average = panel.form == AVERAGE
     by_chords = panel.dense
     own = 8 * (p * width + q if p < q else q * width + p)
-    start_own = 0.0
-    end_own = 0.0
     share = 0.0
-    chords = records.chords
-    key = 2 * (p * width + q)
-    if not by_chords or np.isnan(chords[key]):
-        ensure(panel, records, forest, p, q, work.stack)
-        if by_chords:
-            set_chord(records, panel.sign, p, q)
+    bars = work.bars
     if by_chords:
         share = share_of(panel, t)
-        start_own = chords[key]
-        end_own = chords[key + 1]
-        n_doubtful = doubtful_chords(
-            chords,
-            share,
-            ((1.0 - share) * start_own + share * end_own) * panel.slack,
-            end_own * panel.slack,
-            width,
-            p,
-            q,
-            rivals,
-            n_rivals,
-            work.doubtful,
-        )
+        if all_alive:
+            n_doubtful = doubtful_chords(
+                records, work.absent, work.crowd, bars, share, p, q, work.doubtful
+            )
+        else:
+            n_doubtful = doubtful_among(records, rivals, n_rivals, bars, share, p, q, work.doubtful)
     elif average and union >= 0:
         n_doubtful = unite_averages(
             flat,
@@ -208,11 +161,7 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
         row = work.doubtful[i, 0]
         c = work.doubtful[i, 1]
         key = row * width + c if row < c else c * width + row
-        if by_chords:
-            if np.isnan(chords[2 * (row * width + c)]):
-                ensure(panel, records, forest, row, c, work.stack)
-                set_chord(records, panel.sign, row, c)
-        elif known[key] == 0:
+        if not by_chords and known[key] == 0:
             ensure(panel, records, forest, row, c, work.stack)
             if average and below_scaled(flat, 8 * key, own, panel.factor, panel.flip) == 0:
                 continue
@@ -240,11 +189,12 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
                 bar,
             )
         elif start == t and by_chords:
-            at = 2 * (row * width + c)
-            until = until_chord(panel, share, chords[at], chords[at + 1], start_own, end_own)
+            own_chord = chord_of(records, p, q)
+            rival_chord = chord_of(records, row, c)
+            until = until_chord(panel, records.chords, bars, share, own_chord, rival_chord)
             if (
                 until < t
-                and until_chord(panel, share, start_own, end_own, chords[at], chords[at + 1]) > t
+                and until_chord(panel, records.chords, bars, share, rival_chord, own_chord) > t
             ):
                 work.found_at[1] = row
                 work.found_at[2] = c
@@ -265,7 +215,7 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
                 ensure(panel, records, forest, row, c, work.stack)
             code, low, high = judge(panel, flat, own, 8 * key, start, desk)
         if code == UNCLEAR:
-            order = _tied(panel, forest, merging, desk, row, near, c)
+            order = tied(panel, forest, merging, desk, row, near, c)
             if order == 0:
                 work.zone[1] = high
                 return UNCLEAR
@@ -290,128 +240,8 @@ def prove(panel, state, p, q, rivals, n_rivals, t, sharp, union):
         ensure(panel, records, forest, p, q, work.stack)
         work.near[0] = p
         work.near[1] = q
-        _sharpen(panel, state, own, n_candidates, t)
+        sharpen(panel, state, own, n_candidates, t)
     return HOLDS
-
-
-@borrowing
-def _least_bound(work, n_candidates, but):
-    least = -1
-    for i in range(n_candidates):
-        if i != but and (least < 0 or work.bounds[i, 0] < work.bounds[least, 0]):
-            least = i
-    return least
-
-
-@borrowing
-def mark_members(forest, row, near, rival, marks):
-    """Mark the members of the three clusters of a comparison by 1, 2, 3."""
-    marks[:] = 0
-    mark = 1
-    for cluster in (row, near, rival):
-        for i in range(forest.size[cluster]):
-            marks[forest.members[cluster, i]] = mark
-        mark += 1
-
-
-@borrowing
-def narrowed(panel, state, low, high):
-    """Polish the zone of the comparison of averages whose members are marked."""
-    pairs = state.pairs
-    low, high, _ = polish(
-        panel.kind,
-        pairs.mode,
-        pairs.first,
-        pairs.second,
-        pairs.power,
-        state.work.marks,
-        low,
-        high,
-        1.0,
-        pairs.input_error,
-    )
-    return low, high
-
-
-@borrowing
-def _polish(panel, state, i):
-    """Make the zone of a failure as narrow as can be; False if it was so before or is not found."""
-    forest = state.forest
-    work = state.work
-    bounds = work.bounds
-    candidates = work.candidates
-    if candidates[i, 3] == POLISHED or candidates[i, 2] != FAILS:
-        return False
-    candidates[i, 3] = POLISHED
-    row = candidates[i, 0]
-    near = work.near[0] if work.near[1] == row else work.near[1]
-    mark_members(forest, row, near, candidates[i, 1], work.marks)
-    low, high = narrowed(panel, state, bounds[i, 0], bounds[i, 1])
-    if low < high:
-        candidates[i, 2] = LOCATED
-        bounds[i, 0] = low
-        bounds[i, 1] = high
-    return True
-
-
-@borrowing
-def _sharpen(panel, state, own, n_candidates, t):
-    """Locate the first failure among candidates of which lower bounds are known."""
-    records = state.records
-    forest = state.forest
-    merging = state.merging
-    desk = state.desk
-    work = state.work
-    bounds = work.bounds
-    candidates = work.candidates
-    while True:
-        first = _least_bound(work, n_candidates, -1)
-        second = _least_bound(work, n_candidates, first)
-        to_locate = first
-        if bounds[first, 0] == np.inf:
-            break
-        if candidates[first, 3] != BOUNDED:
-            if second < 0 or bounds[second, 0] > bounds[first, 1]:
-                break
-            row = candidates[first, 0]
-            rival = candidates[first, 1]
-            other = candidates[second, 1]
-            if candidates[second, 0] == row:
-                # Two rivals with the same function fail together: the tie rule picks one.
-                at = ensure(panel, records, forest, row, rival, work.stack)
-                move_record(records.flat, at, desk.flat, 8)
-                at = ensure(panel, records, forest, row, other, work.stack)
-                move_record(records.flat, at, desk.flat, 16)
-                order = _tied(panel, forest, merging, desk, row, rival, other)
-                if order != 0:
-                    bounds[first if order < 0 else second, 0] = np.inf
-                    continue
-            if candidates[second, 3] != BOUNDED:
-                if not (_polish(panel, state, first) or _polish(panel, state, second)):
-                    break
-                continue
-            to_locate = second
-        row = candidates[to_locate, 0]
-        at = ensure(panel, records, forest, row, candidates[to_locate, 1], work.stack)
-        code, low, high = judge(panel, records.flat, own, at, t, desk)
-        candidates[to_locate, 3] = FOUND
-        if code == UNCLEAR and bounds[to_locate, 0] < high < panel.high and desk.zone[3] < 0.0:
-            # It begins at t, but nothing fails before the bound, and the rival is nearer behind it.
-            code = FAILS
-            low = bounds[to_locate, 0]
-        if code == UNCLEAR or code == WRONG:
-            candidates[to_locate, 2] = AGAIN
-            bounds[to_locate, 1] = bounds[to_locate, 0]
-            continue
-        candidates[to_locate, 2] = code
-        bounds[to_locate, 0] = np.inf if code == HOLDS else low
-        bounds[to_locate, 1] = np.inf if code == HOLDS else high
-    work.found[0] = bounds[first, 0]
-    work.found[1] = bounds[first, 1]
-    work.found[2] = np.inf if second < 0 else bounds[second, 0]
-    work.found_at[0] = candidates[first, 2]
-    work.found_at[1] = candidates[first, 0]
-    work.found_at[2] = candidates[first, 1]
 
 
 @borrowing
@@ -442,18 +272,20 @@ def prove_again(panel, state, node, t):
     proofs = state.proofs
     stage = forest.stage[node]
     count = 0
+    nobody_alive(work.absent, work.crowd)
     for x in range(forest.n_first):
         if forest.until[x] >= stage:
             work.alive[count] = x
+            set_alive(work.absent, work.crowd, state.records.slots[x])
             count += 1
     for i in range(stage):
         other = forest.order[i]
         if forest.until[other] >= stage:
             work.alive[count] = other
+            set_alive(work.absent, work.crowd, state.records.slots[other])
             count += 1
-    code = prove(
-        panel, state, forest.left[node], forest.right[node], work.alive, count, t, True, -1
-    )
+    work.n_alive[0] = count
+    code = prove(panel, state, forest.left[node], forest.right[node], True, t, True, -1)
     if code == HOLDS:
         note(proofs, forest, work, node, True)
     return code

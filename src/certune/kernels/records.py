@@ -25,21 +25,24 @@ def _pointer(context, builder, array_type, array, index, vector):
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
-def _load(context, builder, array_type, array, index, vector):
+def load(context, builder, array_type, array, index, vector):
+    """Vector of the numbers of an array from an index on."""
     return builder.load(_pointer(context, builder, array_type, array, index, vector), align=8)
 
 
-def _store(context, builder, value, array_type, array, index):
+def store(context, builder, value, array_type, array, index):
+    """Put a vector into an array."""
     pointer = _pointer(context, builder, array_type, array, index, value.type)
     builder.store(value, pointer, align=8)
 
 
-def _spread(builder, scalar, vector):
+def spread(builder, scalar, vector):
+    """Vector with the same number in all lanes."""
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, _INDEX(0))
     return builder.shuffle_vector(
         one,
         ir.Constant(vector, ir.Undefined),
-        ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES),
+        ir.Constant(ir.VectorType(_INDEX, vector.count), [0] * vector.count),
     )
 
 
@@ -70,18 +73,40 @@ def blend_records(typing_context, flat, i, j, weight_i, weight_j, target, k, mir
     def generate(context, builder, signature, arguments):
         array, at_i, at_j, w_i, w_j, other, at_k, at_mirror = arguments
         kind = signature.args[0]
-        first = _load(context, builder, kind, array, at_i, _DOUBLES)
-        second = _load(context, builder, kind, array, at_j, _DOUBLES)
+        first = load(context, builder, kind, array, at_i, _DOUBLES)
+        second = load(context, builder, kind, array, at_j, _DOUBLES)
         total = builder.fadd(
-            builder.fmul(_spread(builder, w_i, _DOUBLES), first),
-            builder.fmul(_spread(builder, w_j, _DOUBLES), second),
+            builder.fmul(spread(builder, w_i, _DOUBLES), first),
+            builder.fmul(spread(builder, w_j, _DOUBLES), second),
         )
         for place in (at_k, at_mirror):
-            _store(context, builder, total, signature.args[5], other, place)
+            store(context, builder, total, signature.args[5], other, place)
         return context.get_dummy_value()
 
     i8, f8 = types.int64, types.float64
     return types.void(flat, i8, i8, f8, f8, target, i8, i8), generate
+
+
+@intrinsic
+def add_records(typing_context, flat, places, count, target, j):
+    """Add the records at the first ``count`` places to that of ``target`` at j."""
+
+    def generate(context, builder, signature, arguments):
+        array, indices, number, other, at_j = arguments
+        kind = signature.args[0]
+        total = cgutils.alloca_once_value(
+            builder, load(context, builder, signature.args[3], other, at_j, _DOUBLES)
+        )
+        data = cgutils.create_struct_proxy(signature.args[1])(context, builder, indices).data
+        with cgutils.for_range(builder, number) as loop:
+            place = builder.load(builder.gep(data, [loop.index]))
+            record = load(context, builder, kind, array, place, _DOUBLES)
+            builder.store(builder.fadd(builder.load(total), record), total)
+        store(context, builder, builder.load(total), signature.args[3], other, at_j)
+        return context.get_dummy_value()
+
+    i8 = types.int64
+    return types.void(flat, places, i8, target, i8), generate
 
 
 @intrinsic
@@ -91,13 +116,13 @@ def extreme_records(typing_context, bits, i, j, target, mirror):
     def generate(context, builder, signature, arguments):
         array, at_i, at_j, at_target, at_mirror = arguments
         kind = signature.args[0]
-        first = _load(context, builder, kind, array, at_i, _INTEGERS)
-        second = _load(context, builder, kind, array, at_j, _INTEGERS)
+        first = load(context, builder, kind, array, at_i, _INTEGERS)
+        second = load(context, builder, kind, array, at_j, _INTEGERS)
         less = builder.icmp_signed("<", first, second)
         upper = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0, 0, 0, 0, 1, 1, 1, 1])
         chosen = builder.select(builder.xor(less, upper), first, second)
-        _store(context, builder, chosen, kind, array, at_target)
-        _store(context, builder, chosen, kind, array, at_mirror)
+        store(context, builder, chosen, kind, array, at_target)
+        store(context, builder, chosen, kind, array, at_mirror)
         return context.get_dummy_value()
 
     i8 = types.int64
@@ -110,10 +135,10 @@ def below_record(typing_context, bits, i, bars, flip):
 
     def generate(context, builder, signature, arguments):
         array, at_i, bar, invert = arguments
-        value = _load(context, builder, signature.args[0], array, at_i, _INTEGERS)
+        value = load(context, builder, signature.args[0], array, at_i, _INTEGERS)
         zero = ir.IntType(64)(0)
-        limit = _load(context, builder, signature.args[2], bar, zero, _INTEGERS)
-        lanes = builder.xor(builder.sub(value, limit), _spread(builder, invert, _INTEGERS))
+        limit = load(context, builder, signature.args[2], bar, zero, _INTEGERS)
+        lanes = builder.xor(builder.sub(value, limit), spread(builder, invert, _INTEGERS))
         negative = builder.icmp_signed("<", lanes, ir.Constant(_INTEGERS, [0] * LANES))
         return builder.zext(builder.bitcast(negative, ir.IntType(LANES)), ir.IntType(64))
 
@@ -131,13 +156,13 @@ def below_scaled(typing_context, flat, i, j, factor, flip):
     def generate(context, builder, signature, arguments):
         array, at_i, at_j, scale, invert = arguments
         kind = signature.args[0]
-        value = _load(context, builder, kind, array, at_i, _INTEGERS)
+        value = load(context, builder, kind, array, at_i, _INTEGERS)
         limit = builder.fmul(
-            _spread(builder, scale, _DOUBLES),
-            _load(context, builder, kind, array, at_j, _DOUBLES),
+            spread(builder, scale, _DOUBLES),
+            load(context, builder, kind, array, at_j, _DOUBLES),
         )
         difference = builder.sub(value, builder.bitcast(limit, _INTEGERS))
-        lanes = builder.xor(difference, _spread(builder, invert, _INTEGERS))
+        lanes = builder.xor(difference, spread(builder, invert, _INTEGERS))
         negative = builder.icmp_signed("<", lanes, ir.Constant(_INTEGERS, [0] * LANES))
         return builder.zext(builder.bitcast(negative, ir.IntType(LANES)), ir.IntType(64))
 
@@ -163,32 +188,6 @@ def _reduced(builder, vector, combine):
 
 
 @intrinsic
-def bow(typing_context, flat, i, chord):
-    """Largest distance of the coefficients at i from their chord, relative to the chord.
-
-    ``chord`` holds the shares of the last coefficient in it.
-    """
-
-    def generate(context, builder, signature, arguments):
-        array, at_i, shares = arguments
-        record = _load(context, builder, signature.args[0], array, at_i, _DOUBLES)
-        zero = ir.IntType(64)(0)
-        share = _load(context, builder, signature.args[2], shares, zero, _DOUBLES)
-        first = _spread(builder, builder.extract_element(record, _INDEX(0)), _DOUBLES)
-        last = _spread(builder, builder.extract_element(record, _INDEX(LANES - 1)), _DOUBLES)
-        line = _fused(builder, share, builder.fsub(last, first), first)
-        ratio = builder.fdiv(builder.fsub(record, line), line)
-        negative = builder.fsub(ir.Constant(_DOUBLES, [0.0] * LANES), ratio)
-
-        def larger(one, other):
-            return builder.select(builder.fcmp_ordered(">", one, other), one, other)
-
-        return _reduced(builder, larger(ratio, negative), larger)
-
-    return types.float64(flat, types.int64, chord), generate
-
-
-@intrinsic
 def dot_record(typing_context, flat, i, weights):
     """Sum of the lanes of the record at i, each times its weight."""
 
@@ -196,8 +195,8 @@ def dot_record(typing_context, flat, i, weights):
         array, at_i, weight = arguments
         zero = ir.IntType(64)(0)
         total = builder.fmul(
-            _load(context, builder, signature.args[0], array, at_i, _DOUBLES),
-            _load(context, builder, signature.args[2], weight, zero, _DOUBLES),
+            load(context, builder, signature.args[0], array, at_i, _DOUBLES),
+            load(context, builder, signature.args[2], weight, zero, _DOUBLES),
         )
         return _reduced(builder, total, builder.fadd)
 
@@ -210,11 +209,11 @@ def transform_record(typing_context, source, i, matrix, target, j, mirror):
 
     def generate(context, builder, signature, arguments):
         array, at_i, coefficients, other, at_j, at_mirror = arguments
-        record = _load(context, builder, signature.args[0], array, at_i, _DOUBLES)
+        record = load(context, builder, signature.args[0], array, at_i, _DOUBLES)
         total = None
         for lane in range(LANES):
-            weight = _spread(builder, builder.extract_element(record, _INDEX(lane)), _DOUBLES)
-            row = _load(
+            weight = spread(builder, builder.extract_element(record, _INDEX(lane)), _DOUBLES)
+            row = load(
                 context,
                 builder,
                 signature.args[2],
@@ -224,8 +223,8 @@ def transform_record(typing_context, source, i, matrix, target, j, mirror):
             )
             term = builder.fmul(weight, row)
             total = term if total is None else builder.fadd(total, term)
-        _store(context, builder, total, signature.args[3], other, at_j)
-        _store(context, builder, total, signature.args[3], other, at_mirror)
+        store(context, builder, total, signature.args[3], other, at_j)
+        store(context, builder, total, signature.args[3], other, at_mirror)
         return context.get_dummy_value()
 
     i8 = types.int64
@@ -250,11 +249,11 @@ def add_model(typing_context, table, weight, factor, base, k, target, i):
 
     def generate(context, builder, signature, arguments):
         rows, w, r, before, at_k, array, at_i = arguments
-        across = _spread(builder, r, _DOUBLES)
+        across = spread(builder, r, _DOUBLES)
         square = builder.fmul(across, across)
         total = None
         for row in range(TERMS // 2 - 1, -1, -1):
-            coefficients = _load(
+            coefficients = load(
                 context,
                 builder,
                 signature.args[0],
@@ -269,11 +268,11 @@ def add_model(typing_context, table, weight, factor, base, k, target, i):
         value = _fused(builder, builder.fmul(across, signs), odd, even)
         value = _fused(
             builder,
-            _spread(builder, w, _DOUBLES),
+            spread(builder, w, _DOUBLES),
             value,
-            _load(context, builder, signature.args[3], before, at_k, _DOUBLES),
+            load(context, builder, signature.args[3], before, at_k, _DOUBLES),
         )
-        _store(context, builder, value, signature.args[5], array, at_i)
+        store(context, builder, value, signature.args[5], array, at_i)
         return context.get_dummy_value()
 
     i8, f8 = types.int64, types.float64
@@ -289,15 +288,15 @@ def add_moments(typing_context, weights, rates, i, sums):
 
     def generate(context, builder, signature, arguments):
         w, x, at_i, out = arguments
-        value = _load(context, builder, signature.args[0], w, at_i, _DOUBLES)
-        rate = _load(context, builder, signature.args[1], x, at_i, _DOUBLES)
+        value = load(context, builder, signature.args[0], w, at_i, _DOUBLES)
+        rate = load(context, builder, signature.args[1], x, at_i, _DOUBLES)
         kind = signature.args[3]
 
         def add(row, term):
             place = ir.IntType(64)(row * LANES)
-            before = _load(context, builder, kind, out, place, _DOUBLES)
+            before = load(context, builder, kind, out, place, _DOUBLES)
             after = builder.fadd(before, term)
-            _store(context, builder, after, kind, out, place)
+            store(context, builder, after, kind, out, place)
             return before, after
 
         before, after = add(0, value)
@@ -323,14 +322,14 @@ def place_record(typing_context, source, i, first, second, roles, target, j, mir
 
     def generate(context, builder, signature, arguments):
         array, at_i, one, two, lanes, other, at_j, at_mirror = arguments
-        record = _load(context, builder, signature.args[0], array, at_i, _DOUBLES)
+        record = load(context, builder, signature.args[0], array, at_i, _DOUBLES)
         zero = ir.IntType(64)(0)
-        role = _load(context, builder, signature.args[4], lanes, zero, _INTEGERS)
+        role = load(context, builder, signature.args[4], lanes, zero, _INTEGERS)
         for number, value in ((1, one), (2, two)):
             here = builder.icmp_signed("==", role, ir.Constant(_INTEGERS, [number] * LANES))
-            record = builder.select(here, _spread(builder, value, _DOUBLES), record)
-        _store(context, builder, record, signature.args[5], other, at_j)
-        _store(context, builder, record, signature.args[5], other, at_mirror)
+            record = builder.select(here, spread(builder, value, _DOUBLES), record)
+        store(context, builder, record, signature.args[5], other, at_j)
+        store(context, builder, record, signature.args[5], other, at_mirror)
         return context.get_dummy_value()
 
     i8, f8 = types.int64, types.float64
@@ -343,8 +342,8 @@ def move_record(typing_context, source, i, target, j):
 
     def generate(context, builder, signature, arguments):
         array, at_i, other, at_j = arguments
-        record = _load(context, builder, signature.args[0], array, at_i, _INTEGERS)
-        _store(context, builder, record, signature.args[2], other, at_j)
+        record = load(context, builder, signature.args[0], array, at_i, _INTEGERS)
+        store(context, builder, record, signature.args[2], other, at_j)
         return context.get_dummy_value()
 
     i8 = types.int64

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from certune.kernels.borrowing import borrowing
 from certune.kernels.ends import union_of_ends
 from certune.kernels.frames import AVERAGE
-from certune.kernels.records import blend_records
-from certune.kernels.series import DEGREE
+from certune.kernels.records import LANES, add_records, blend_records
 
 
 @borrowing
@@ -28,12 +25,37 @@ def combine(panel, records, at_a, at_b, weight_a, weight_b, at):
 
 
 @borrowing
+def _sum_up(records, forest, a, b, at, places):
+    """Record of two nodes from those of their members: over those of one, then of the other."""
+    flat = records.flat
+    width = records.width
+    sums = records.sums
+    sums[:LANES] = 0.0
+    for i in range(forest.size[a]):
+        x = forest.first[forest.members[a, i]]
+        for j in range(forest.size[b]):
+            z = forest.first[forest.members[b, j]]
+            places[j] = 8 * (x * width + z if x < z else z * width + x)
+        sums[LANES:] = 0.0
+        add_records(flat, places, forest.size[b], sums, LANES)
+        blend_records(sums, 0, LANES, 1.0, 1.0, sums, 0, 0)
+    share = 1.0 / (forest.size[a] * forest.size[b])
+    blend_records(sums, 0, 0, share, 0.0, flat, at, at)
+
+
+@borrowing
 def ensure(panel, records, forest, a, b, stack):
     """Fill the record of two disjoint nodes, from those of their parts."""
     width = records.width
     known = records.known
     key = a * width + b if a < b else b * width + a
     if known[key]:
+        return 8 * key
+    if panel.dense:
+        _sum_up(records, forest, a, b, 8 * key, stack)
+        known[key] = 1
+        records.has_known[a] = True
+        records.has_known[b] = True
         return 8 * key
     stack[0] = a
     stack[1] = b
@@ -69,59 +91,16 @@ def ensure(panel, records, forest, a, b, stack):
                 8 * place,
             )
             known[place] = 1
-            records.has_known[a] = True
-            records.has_known[b] = True
     return 8 * key
 
 
 @borrowing
-def set_chord(records, sign, a, b):
-    """Fill the chord of two nodes from their record."""
-    at = place_of(records, a, b)
-    for key in (a * records.width + b, b * records.width + a):
-        records.chords[2 * key] = sign * records.flat[at]
-        records.chords[2 * key + 1] = sign * records.flat[at + DEGREE - 1]
-
-
-@borrowing
-def on_chord(records, key, share):
-    """Value of the chord of a pair at a share of the panel, NaN if it is not filled."""
-    return (1.0 - share) * records.chords[2 * key] + share * records.chords[2 * key + 1]
-
-
-@borrowing
-def blend_chords(chords, width, node, p, q, weight_p, weight_q, others, n_others):
-    """Fill the chords of a node with others from those of its parts, where these have some."""
-    row = 2 * node * width
-    row_p = 2 * p * width
-    row_q = 2 * q * width
-    for i in range(n_others):
-        c = 2 * others[i]
-        start = weight_p * chords[row_p + c] + weight_q * chords[row_q + c]
-        end = weight_p * chords[row_p + c + 1] + weight_q * chords[row_q + c + 1]
-        chords[row + c] = start
-        chords[row + c + 1] = end
-        there = c * width + 2 * node
-        chords[there] = start
-        chords[there + 1] = end
-
-
-@borrowing
-def forget(records, node, dense, filled):
-    """The records of a node are those of other members from now on; ``filled`` is work space."""
+def forget(records, node, dense):
+    """The records of a node are those of other members from now on."""
     width = records.width
-    if not dense or records.has_known[node]:
-        records.has_known[node] = False
-        for other in range(node):
-            records.known[other * width + node] = 0
-        records.known[node * width + node + 1 : (node + 1) * width] = 0
-    if dense:
-        chords = records.chords
-        row = 2 * node * width
-        count = 0
-        for other in range(width):
-            filled[count] = other
-            count += not np.isnan(chords[row + 2 * other])
-        for i in range(count):
-            chords[row + 2 * filled[i]] = np.nan
-            chords[2 * (filled[i] * width + node)] = np.nan
+    if dense and not records.has_known[node]:
+        return
+    records.has_known[node] = False
+    for other in range(node):
+        records.known[other * width + node] = 0
+    records.known[node * width + node + 1 : (node + 1) * width] = 0
