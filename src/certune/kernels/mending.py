@@ -213,8 +213,9 @@ def replay(panel, state, first, failed, t, guess):
     n_made = first
     n_seen = n_queue
     for i in range(n_queue):
-        if trusted and i == n_made - first > 0 and work.n_fresh[0] + work.n_early[0] == 0:
-            # The old tree has the same clusters at this stage: it goes on as it did.
+        if trusted and i == n_made - first > 0 and work.n_fresh[0] == 0:
+            # Nothing is fresh, so what is alive are clusters of the old tree at this stage, or
+            # unions of them; there are as many, hence no unions.  It goes on as it did.
             n_seen = i
             n_made = n_merges
             break
