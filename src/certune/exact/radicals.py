@@ -21,6 +21,7 @@ from flint import arb, fmpq, fmpz
 FIRST_PRECISION = 96
 LAST_PRECISION = 1 << 14
 _LARGEST_EXPONENT = 1 << 12
+_SMALL_EXPONENT = 1 << 6
 _MOST_TERMS = 64
 
 
@@ -49,6 +50,11 @@ class Radicals:
                 total += coefficient * (exponent if self.logarithm else exponent.exp())
             return total
 
+    @property
+    def differs_from_zero(self) -> bool:
+        """Is that seen at the first precision already?"""
+        return _ball_sign(self.enclose(FIRST_PRECISION)) is not None
+
 
 def _rational(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
@@ -65,20 +71,23 @@ def _ball_sign(value: arb) -> int | None:
 def sign_of_radicals(number: Radicals) -> int | None:
     """Sign of the number: -1, 0, 1, or ``None`` if it could not be decided.
 
-    Balls at the first precision, then the zero test, then balls with doubling precision.
+    Balls at the first precision, then the zero test, then balls with doubling precision.  Zero is
+    unlikely and its test takes long if the exponents are long: then a few more balls come first.
     """
-    sign = _ball_sign(number.enclose(FIRST_PRECISION))
-    if sign is not None:
-        return sign
-    if is_zero(number):
-        return 0
-    precision = 2 * FIRST_PRECISION
+    precision = FIRST_PRECISION
+    before_test = FIRST_PRECISION if _are_short(number.exponents) else 4 * FIRST_PRECISION
     while precision <= LAST_PRECISION:
         sign = _ball_sign(number.enclose(precision))
         if sign is not None:
             return sign
+        if precision == before_test and is_zero(number):
+            return 0
         precision *= 2
     return None
+
+
+def _are_short(exponents: Sequence[Fraction]) -> bool:
+    return max(map(abs, _factored_exponents(exponents)[0]), default=0) <= _LARGEST_EXPONENT
 
 
 def is_zero(number: Radicals) -> bool:
@@ -88,9 +97,9 @@ def is_zero(number: Radicals) -> bool:
     terms is rational exactly if the quotient of their products ``prod_l b_l ** p_l`` is a perfect
     q-th power.
     """
-    powers, common, root = _factored_exponents(number.exponents)
-    if max((abs(p) for p in powers), default=0) > _LARGEST_EXPONENT:
+    if not _are_short(number.exponents):
         return _cancels(number)
+    powers, common, root = _factored_exponents(number.exponents)
     if number.logarithm:
         return _product_is_one(number, powers)
     sums: list[tuple[fmpq, fmpq]] = []  # representative product, rational sum of its class
@@ -185,6 +194,19 @@ def _primitive(value: int) -> int:
         if candidate is not None:
             return int(candidate)
     return value
+
+
+def power_products(
+    bases: Sequence[Sequence[Fraction]], exponents: Sequence[Fraction]
+) -> list[fmpq] | None:
+    """Powers of all ``prod_l bases[i][l] ** exponents[l]`` by the same positive number, rational.
+
+    ``None`` if the numbers would become long.
+    """
+    powers, _, _ = _factored_exponents(exponents)
+    if max(map(abs, powers)) > _SMALL_EXPONENT:
+        return None
+    return [_power_product(base, powers) for base in bases]
 
 
 def _power_product(bases: Sequence[Fraction], powers: Sequence[int]) -> fmpq:

@@ -19,8 +19,9 @@ from flint import arb, fmpq, fmpq_poly
 from numpy.typing import NDArray
 
 from certune.exact import Radicals, sign_of_radicals, sign_on_interval
-from certune.exact.radicals import is_zero
+from certune.exact.radicals import is_zero, power_products
 from certune.families.linkage.course import Line
+from certune.families.linkage.expansions import exponential_series, power_series
 from certune.families.linkage.instance import ClusteringInstance
 
 NEARER, TIE, FARTHER, UNKNOWN = 1, 0, -1, 2
@@ -38,6 +39,11 @@ class Comparison:
     marks: NDArray[np.uint8]
 
     @cached_property
+    def _exponent_of(self) -> dict[Vector, tuple[arb, arb]]:
+        """Exponents of products of powers as affine functions of t, found when needed."""
+        return {}
+
+    @cached_property
     def _blocks(self) -> tuple[Floats, Floats]:
         """Distance vectors of the pairs of (x, y) and of (x, z), one column for each pair."""
         rows = np.flatnonzero(self.marks == 1)[:, None]
@@ -52,7 +58,7 @@ class Comparison:
         return self.line.kind == "min-max" or (self.line.infinite and not self.line.product)
 
     def _exponents(self, t: Fraction) -> tuple[Fraction, ...]:
-        return tuple(Fraction(value) + t * Fraction(slope) for value, slope in self.line.alpha)
+        return tuple(value + t * slope for value, slope in self.line.exact_alpha)
 
     @cached_property
     def _weights(self) -> list[tuple[Fraction, Fraction]]:
@@ -72,19 +78,24 @@ class Comparison:
         For extremes only the smallest and largest pair count; ``None`` if they are not the same
         at all ``positions``.
         """
+        if not self._extreme:
+            return self._average_terms
         terms: Counter[Vector] = Counter()
-        if self._extreme:
-            for sign, block in zip((1, -1), self._blocks, strict=True):
-                chosen = self._extreme_pairs(block, list(positions))
-                if chosen is None:
-                    return None
-                for vector in chosen:
-                    terms[vector] += sign
-        else:
-            near, far = self._blocks
-            for weight, block in ((far.shape[1], near), (-near.shape[1], far)):
-                for vector, count in _multiplicities(block).items():
-                    terms[vector] += count * weight
+        for sign, block in zip((1, -1), self._blocks, strict=True):
+            chosen = self._extreme_pairs(block, list(positions))
+            if chosen is None:
+                return None
+            for vector in chosen:
+                terms[vector] += sign
+        return {vector: count for vector, count in terms.items() if count}
+
+    @cached_property
+    def _average_terms(self) -> dict[Vector, int]:
+        near, far = self._blocks
+        terms: Counter[Vector] = Counter()
+        for weight, block in ((far.shape[1], near), (-near.shape[1], far)):
+            for vector, count in _multiplicities(block).items():
+                terms[vector] += count * weight
         return {vector: count for vector, count in terms.items() if count}
 
     @property
@@ -141,43 +152,74 @@ class Comparison:
                 Fraction(0),
             )
             return -_sign(total)
-        exponents = self._exponents(position)
-        flip = sum(exponents) < 0
-        logarithm = all(exponent == 0 for exponent in exponents)
-        if logarithm:
-            exponents = tuple(Fraction(1) for _ in exponents)
-        number = Radicals(
-            tuple(terms.values()),
-            tuple(self._bases(vector, position) for vector in terms),
-            exponents,
-            logarithm=logarithm,
-        )
-        sign = sign_of_radicals(number)
+        flip = sum(self._exponents(position)) < 0
+        sign = sign_of_radicals(self._number(terms, position))
         if sign is None:
             return UNKNOWN
         return sign if flip else -sign
+
+    def _number(self, terms: dict[Vector, int], position: Fraction) -> Radicals:
+        """The sum whose sign is the order at a position; of logarithms if all exponents are 0."""
+        exponents = self._exponents(position)
+        logarithm = not any(exponents)
+        return Radicals(
+            tuple(terms.values()),
+            tuple(self._bases(vector, position) for vector in terms),
+            tuple(Fraction(1) for _ in exponents) if logarithm else exponents,
+            logarithm=logarithm,
+        )
 
     def _bases(self, vector: Vector, position: Fraction) -> tuple[Fraction, ...]:
         if self.line.product:
             return tuple(Fraction(delta) for delta in vector)
         return (sum_at(self._distance(vector), position),)
 
-    def _vanishes(self, terms: dict[Vector, int]) -> bool:
-        """Are the two values proved equal at every t, as sums of these terms?"""
+    def _vanishes(self, terms: dict[Vector, int], low: float, high: float) -> bool:
+        """Are the two values proved equal at every t, as sums of these terms?
+
+        They are not if they differ at a place in between, which is quickly seen.
+        """
         if not terms:
             return True
+        place = low + 0.5 * (high - low)
+        if not (self.line.infinite or self._powers_are_one(place)):
+            if self._number(terms, Fraction(place)).differs_from_zero:
+                return False
         if self.line.product:
             return self._product_vanishes(terms)
         return self._power_vanishes(terms)
 
     def _product_vanishes(self, terms: dict[Vector, int]) -> bool:
-        """Group the terms by the slope of their exponent, then test each group at t = 0.
+        """Group the terms by the slope of their exponent, then test each group at t = 0."""
+        bases = {vector: tuple(map(Fraction, vector)) for vector in terms}
+        exponents = self._exponents(Fraction(0))
+        return all(
+            len(group) > 1
+            and is_zero(
+                Radicals(
+                    tuple(terms[vector] for vector in group),
+                    tuple(bases[vector] for vector in group),
+                    exponents,
+                )
+            )
+            for group in self._with_equal_slopes(bases)
+        )
 
-        Slopes that differ by more than thousands of roundings are told apart as floats.
+    def _with_equal_slopes(self, bases: dict[Vector, tuple[Fraction, ...]]) -> list[list[Vector]]:
+        """Distance vectors whose products of powers are multiples of each other.
+
+        Products of small powers are equal rationals then. Of large ones the slopes of the exponents
+        are compared: those that differ by more than thousands of roundings as floats.
         """
         slopes = tuple(Fraction(slope) for _, slope in self.line.alpha)
-        groups: list[tuple[float, float, dict[Vector, int]]] = []
-        for vector, count in terms.items():
+        products = power_products(list(bases.values()), slopes)
+        if products is not None:
+            classes: dict[fmpq, list[Vector]] = {}
+            for vector, product in zip(bases, products, strict=True):
+                classes.setdefault(product, []).append(vector)
+            return list(classes.values())
+        groups: list[tuple[float, float, list[Vector]]] = []
+        for vector in bases:
             parts = [
                 slope * math.log(delta)
                 for (_, slope), delta in zip(self.line.alpha, vector, strict=True)
@@ -186,29 +228,13 @@ class Comparison:
             for other, other_size, group in groups:
                 if abs(slope - other) > 1e-12 * (size + other_size):
                     continue
-                same = Radicals(
-                    (1, -1),
-                    tuple(tuple(map(Fraction, v)) for v in (vector, next(iter(group)))),
-                    slopes,
-                    logarithm=True,
-                )
-                if is_zero(same):
-                    group[vector] = count
+                pair = bases[vector], bases[group[0]]
+                if is_zero(Radicals((1, -1), pair, slopes, logarithm=True)):
+                    group.append(vector)
                     break
             else:
-                groups.append((slope, size, {vector: count}))
-        exponents = self._exponents(Fraction(0))
-        return all(
-            len(group) > 1
-            and is_zero(
-                Radicals(
-                    tuple(group.values()),
-                    tuple(tuple(map(Fraction, vector)) for vector in group),
-                    exponents,
-                )
-            )
-            for _, _, group in groups
-        )
+                groups.append((slope, size, [vector]))
+        return [group for _, _, group in groups]
 
     def _power_vanishes(self, terms: dict[Vector, int]) -> bool:
         """Identity of sums of d(t) ** alpha(t), d affine.
@@ -268,7 +294,7 @@ class Comparison:
         terms = self._terms([Fraction(low), Fraction(high)])
         if terms is None:
             return UNKNOWN
-        if self._vanishes(terms):
+        if self._vanishes(terms, low, high):
             return TIE
         if self.line.infinite:
             return self._order_of_affine(terms, low, high, low_end=low_end, high_end=high_end)
@@ -350,8 +376,8 @@ class Comparison:
         tail = arb(0)
         for vector, count in terms.items():
             coefficients, rest = self._expand_pair(vector, centre, half, n_terms)
-            for k in range(n_terms):
-                total[k] += count * coefficients[k]
+            for k, coefficient in enumerate(coefficients):
+                total[k] += count * coefficient
             tail += abs(count) * rest
         return total, tail
 
@@ -359,33 +385,20 @@ class Comparison:
         self, vector: Vector, centre: arb, half: arb, n_terms: int
     ) -> tuple[list[arb], arb]:
         if self.line.product:
-            start = rate = arb(0)
-            for (value, slope), delta in zip(self.line.alpha, vector, strict=True):
-                log = arb(delta).log()
-                start += (arb(value) + centre * arb(slope)) * log
-                rate += arb(slope) * log
-            exponent = [start, rate * half]
-            growth = (abs(exponent[1]), arb(0), arb(0))
-            ratio = arb(0)
-        else:
-            at_zero, distance_slope = self._distance(vector)
-            distance = arb(_fmpq(at_zero)) + centre * arb(_fmpq(distance_slope))
-            ratio = half * arb(_fmpq(distance_slope)) / distance
-            alpha = arb(self.line.alpha[0][0]) + centre * arb(self.line.alpha[0][1])
-            alpha_step = half * arb(self.line.alpha[0][1])
-            logarithm = [distance.log()]
-            power = arb(1)
-            for k in range(1, n_terms):
-                power *= -ratio
-                logarithm.append(-power / k)
-            exponent = [alpha * logarithm[0]] + [
-                alpha * logarithm[k] + alpha_step * logarithm[k - 1] for k in range(1, n_terms)
-            ]
-            growth = (abs(alpha_step) * abs(logarithm[0]), abs(alpha), abs(alpha_step))
-            if self.line.alpha[0] == (0.0, 0.0):
-                return logarithm, _tail(arb(1), (arb(0), arb(1), arb(0)), abs(ratio), n_terms)
-        series = _exponential(exponent, n_terms)
-        return series, _tail(series[0], growth, abs(ratio), n_terms)
+            if vector not in self._exponent_of:
+                start = rate = arb(0)
+                for delta, (value, slope) in zip(vector, self.line.alpha, strict=True):
+                    log = arb(delta).log()
+                    start += arb(value) * log
+                    rate += arb(slope) * log
+                self._exponent_of[vector] = start, rate
+            start, rate = self._exponent_of[vector]
+            return exponential_series(start + centre * rate, rate * half, n_terms)
+        distance, step = (arb(_fmpq(part)) for part in self._distance(vector))
+        alpha, moved = (arb(part) for part in self.line.alpha[0])
+        return power_series(
+            distance + centre * step, half * step, alpha + centre * moved, half * moved, n_terms
+        )
 
 
 def _multiplicities(block: Floats) -> dict[Vector, int]:
@@ -407,31 +420,3 @@ def _sign(value: Fraction) -> int:
 
 def _fmpq(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
-
-
-def _exponential(exponent: list[arb], n_terms: int) -> list[arb]:
-    """Power series of the exponential of a power series."""
-    series = [exponent[0].exp()]
-    for k in range(1, n_terms):
-        total = arb(0)
-        for j in range(1, min(k, len(exponent) - 1) + 1):
-            total += j * exponent[j] * series[k - j]
-        series.append(total / k)
-    return series
-
-
-def _tail(value: arb, growth: tuple[arb, arb, arb], ratio: arb, n_terms: int) -> arb:
-    """Cauchy's bound of the sum of all later terms, over discs of several radii (in units of h)."""
-    linear, power, power_step = growth
-    best = None
-    for radius in (2, 3, 4, 6, 8, 12, 16, 24):
-        reach = ratio * radius
-        if not reach < 1:
-            break
-        log_growth = -((1 - reach).log())
-        exponent = linear * radius + power * log_growth + power_step * radius * log_growth
-        quotient = arb(1) / radius
-        bound = abs(value) * exponent.exp() * quotient**n_terms / (1 - quotient)
-        if best is None or bound < best:
-            best = bound
-    return best if best is not None else arb("inf")

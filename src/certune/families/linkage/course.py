@@ -64,10 +64,14 @@ class Line:
         return any(math.isinf(value) for value, _ in self.alpha)
 
     @cached_property
+    def exact_alpha(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The exponents, which must be finite, as rational numbers."""
+        return tuple((Fraction(value), Fraction(slope)) for value, slope in self.alpha)
+
+    @cached_property
     def total(self) -> tuple[Fraction, Fraction]:
         """The sum of all exponents: (value at 0, slope)."""
-        values = (Fraction(value) for value, _ in self.alpha)
-        slopes = (Fraction(slope) for _, slope in self.alpha)
+        values, slopes = zip(*self.exact_alpha, strict=True)
         return sum(values, Fraction(0)), sum(slopes, Fraction(0))
 
     @cached_property

@@ -259,10 +259,11 @@ def sweep_course(
     ties = np.array([course.low, *special, course.high])
     found = []
     if followed and (course.mode != MOVING or course.kind == MEAN):
-        intervals, info, splits, marks, partitions, panels = follow(
+        intervals, info, splits, marks, partitions, left_over = follow(
             *functions, panels, _among(panels, ties), *start, *prunings
         )
         found.append(Leaves(intervals, info, splits, marks, partitions, frozenset()))
+        panels = _joined(left_over, panels[1:, 0])
     if len(panels):
         found.append(
             _sweep(
@@ -320,6 +321,19 @@ def _panel_tolerance(course: Course, clusters: int) -> float:
 def _among(panels: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which ends of the panels are one of the points (`np.isin` takes longer for so few)."""
     return np.asarray((panels[..., None] == points).any(axis=-1))
+
+
+def _joined(panels: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Panels with neighbours made one, unless they meet at an edge.
+
+    What a tie leaves over is swept once, not in the many steps in which it was tried to follow it.
+    """
+    if not len(panels):
+        return panels
+    apart = (panels[1:, 0] != panels[:-1, 1]) | _among(panels[1:, 0], edges)
+    starts = np.concatenate(([True], apart))
+    stops = np.concatenate((apart, [True]))
+    return np.stack((panels[starts, 0], panels[stops, 1]), axis=1)
 
 
 def _neighbours(edges: NDArray[np.float64]) -> NDArray[np.float64]:
