@@ -88,17 +88,23 @@ class Line:
 
 
 class Stretch(NamedTuple):
-    """A part of a course on which an order holds, up to a zone behind which the opposite does."""
+    """A part of a course on which an order holds, up to a zone behind which the opposite does.
+
+    ``tied`` says for both ends whether the order there is another one, a tie as a rule.
+    """
 
     low: float
     high: float
     order: int
     zone: tuple[float, float]
+    tied: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)
 class Course:
     """Pair functions along a segment; see `certune.kernels.series` for the modes.
+
+    ``power`` is alpha as (value at 0, slope); in the AFFINE mode only its sign counts.
 
     ``ends`` order the pairs (smaller is nearer) at the two ends of the segment, the same array
     twice if the order does not move; ``span`` is the spread of their entries.  ``proved`` is what
@@ -130,10 +136,15 @@ class Course:
         return self.instance.n_metrics == 1 and not self.line.product
 
 
-def make_course(instance: ClusteringInstance, line: Line, low: float, high: float) -> Course:
-    """Arrays of the pair functions for t in [low, high]."""
+def make_course(
+    instance: ClusteringInstance, line: Line, low: float, high: float, sense: int = 0
+) -> Course:
+    """Arrays of the pair functions for t in [low, high].
+
+    Exponents of a product have a sum of one sign on a course: ``sense``, or that in the middle.
+    """
     if line.product:
-        return _product_course(instance, line, low, high)
+        return _product_course(instance, line, low, high, sense)
     kind = MINMAX if line.kind == "min-max" else MEAN
     alpha, alpha_slope = line.alpha[0]
     if math.isinf(alpha):
@@ -165,7 +176,7 @@ def restricted(course: Course, low: float, high: float) -> Course:
     if course.mode == MOVING:
         ends = _log(at_low), _log(at_high)
     else:
-        ends = _ascending(at_low, at_high, course.power, low, high)
+        ends = _ascending(at_low, at_high, course.power)
     return replace(course, low=low, high=high, ends=ends, span=_spread(ends))
 
 
@@ -233,7 +244,9 @@ def _check_exponents(power: Floats, spread: float, low: float, high: float) -> N
         )
 
 
-def _product_course(instance: ClusteringInstance, line: Line, low: float, high: float) -> Course:
+def _product_course(
+    instance: ClusteringInstance, line: Line, low: float, high: float, sense: int
+) -> Course:
     logs = instance.log_distances
     reach = max(abs(low), abs(high), 1.0)  # at least 1: the slopes themselves are used on rays
     sizes = _combine([abs(value) + reach * abs(slope) for value, slope in line.alpha], np.abs(logs))
@@ -248,8 +261,8 @@ def _product_course(instance: ClusteringInstance, line: Line, low: float, high: 
         fixed, power = sign * second, np.array([-sign * ray, sign])
     else:
         first = _combine([value for value, _ in line.alpha], logs)
-        moves = total != 0 or total_slope != 0
-        power = np.array([float(total), float(total_slope)] if moves else [1.0, 0.0])
+        middle = total + total_slope * (Fraction(low) + Fraction(high)) / 2
+        power = np.array([sense or (-1.0 if middle < 0 else 1.0), 0.0])
         return _affine_course(instance, line, first, second, power, error, low, high)
     span = float(np.ptp(fixed))
     _check_exponents(power, span, low, high)
@@ -267,7 +280,7 @@ def _affine_course(
     low: float,
     high: float,
 ) -> Course:
-    ends = _ascending(first + low * second, first + high * second, power, low, high)
+    ends = _ascending(first + low * second, first + high * second, power)
     span = _spread(ends)
     if span > LARGEST_EXPONENT_RANGE:
         raise ParameterError(
@@ -277,9 +290,6 @@ def _affine_course(
     return Course(instance, line, MEAN, AFFINE, first, second, power, error, low, high, ends, span)
 
 
-def _ascending(
-    at_low: Floats, at_high: Floats, power: Floats, low: float, high: float
-) -> tuple[Floats, Floats]:
+def _ascending(at_low: Floats, at_high: Floats, power: Floats) -> tuple[Floats, Floats]:
     """Exponents at the ends, turned round where a smaller product of powers is farther."""
-    middle = power[0] + power[1] * (low + 0.5 * (high - low))
-    return (at_low, at_high) if middle > 0 else (-at_low, -at_high)
+    return (at_low, at_high) if power[0] > 0 else (-at_low, -at_high)

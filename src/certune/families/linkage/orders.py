@@ -7,57 +7,94 @@ pairs have the same distances.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course, Stretch
 
+Zone = tuple[float, float]
+
 _NO_ZONE = (math.inf, math.inf)
 
 
-def order_on(
-    course: Course, comparison: Comparison, low: float, high: float
-) -> tuple[int, tuple[float, float] | None]:
-    """Order on [low, high], or that before the only change on it and a zone around this change.
+class Order(NamedTuple):
+    """Order on an interval: ``before`` its only change, which lies in the zone if there is one.
 
-    The zone is 12 units in the last place wider on both sides than what is proved, so that it stays
-    valid as rounded shares of the interval (5 units at most).
+    ``tied`` says for both ends whether the order is that just inside, but not at the end.
+    """
+
+    before: int
+    zone: Zone | None = None
+    tied: tuple[bool, bool] = (False, False)
+
+
+def order_on(
+    course: Course,
+    comparison: Comparison,
+    low: float,
+    high: float,
+    inside: tuple[bool, bool] = (False, False),
+) -> Order:
+    """Order on [low, high], except at ends where only that just ``inside`` is asked for.
+
+    The zone of a change is 12 units in the last place wider on both sides than what is proved, so
+    that it stays valid as rounded shares of the interval (5 units at most).
     """
     marks = comparison.marks.tobytes()
     if marks not in course.proved:
         terms = comparison.fixed_terms
         key = marks if terms is None else terms
         if key not in course.proved:
-            course.proved[key] = _constant(comparison, course.low, course.high)
+            course.proved[key] = _constant(comparison, course.low, course.high, (True, True))
         course.proved[marks] = course.proved[key]
     proved = course.proved[marks]
     for stretch in proved:
-        if stretch.low <= low and high <= stretch.high:
-            if high <= stretch.zone[0]:
-                return stretch.order, None
-            if stretch.zone[1] <= low:
-                return -stretch.order, None
-            if low <= stretch.zone[0] and stretch.zone[1] <= high:
-                return stretch.order, _wider(stretch.zone, low, high)
-    found = _constant(comparison, low, high) or _one_change(comparison, low, high)
+        order = _part(stretch, low, high, inside)
+        if order is not None:
+            return order
+    found = _constant(comparison, low, high, inside) or _one_change(comparison, low, high)
     if not found:
-        return UNKNOWN, None
+        return Order(UNKNOWN)
     proved += found
-    zone = found[0].zone
-    return found[0].order, None if zone == _NO_ZONE else _wider(zone, low, high)
+    return _part(found[0], low, high, inside) or Order(UNKNOWN)
+
+
+def _part(stretch: Stretch, low: float, high: float, inside: tuple[bool, bool]) -> Order | None:
+    """What is proved on a stretch says about a part of it, if that is enough."""
+    if not (stretch.low <= low and high <= stretch.high):
+        return None
+    tied = stretch.tied[0] and low == stretch.low, stretch.tied[1] and high == stretch.high
+    if (tied[0] and not inside[0]) or (tied[1] and not inside[1]):
+        return None
+    if high <= stretch.zone[0]:
+        return Order(stretch.order, None, tied)
+    if stretch.zone[1] <= low:
+        return Order(-stretch.order, None, tied)
+    if low <= stretch.zone[0] and stretch.zone[1] <= high:
+        return Order(stretch.order, _wider(stretch.zone, low, high), tied)
+    return None
 
 
 def _unit(low: float, high: float) -> float:
     return math.ulp(max(abs(low), abs(high)))
 
 
-def _wider(zone: tuple[float, float], low: float, high: float) -> tuple[float, float]:
+def _wider(zone: Zone, low: float, high: float) -> Zone:
     unit = _unit(low, high)
     return zone[0] - 12 * unit, zone[1] + 12 * unit
 
 
-def _constant(comparison: Comparison, low: float, high: float) -> list[Stretch]:
-    order = comparison.on(low, high)
-    return [] if order == UNKNOWN else [Stretch(low, high, order, _NO_ZONE)]
+def _constant(
+    comparison: Comparison, low: float, high: float, inside: tuple[bool, bool]
+) -> list[Stretch]:
+    order = comparison.on(low, high, low_end=inside[0], high_end=inside[1])
+    if order == UNKNOWN:
+        return []
+    tied = (
+        inside[0] and comparison.at(low) != order,
+        inside[1] and comparison.at(high) != order,
+    )
+    return [Stretch(low, high, order, _NO_ZONE, tied)]
 
 
 def _one_change(comparison: Comparison, low: float, high: float) -> list[Stretch]:

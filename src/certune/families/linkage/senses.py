@@ -32,15 +32,27 @@ def courses_along(
     flip = -total / slope
     near = float(flip)
     if Fraction(near) == flip:
-        before = after = near
-        special = [near]
-    else:
-        before = near if Fraction(near) < flip else math.nextafter(near, -math.inf)
-        after = math.nextafter(before, math.inf)
-        special = []
-    courses = []
-    if low < flip:
-        courses.append(make_course(instance, line, low, min(after, high)))
-    if flip < high:
-        courses.append(make_course(instance, line, max(before, low), high))
-    return courses, special
+        ends = (low, near), (near, high)
+        return [make_course(instance, line, a, b) for a, b in ends if a < b], [near]
+    return [
+        make_course(instance, line, a, b, sense)
+        for a, b, sense in _around(flip, low, high, 1 if slope > 0 else -1)
+    ], []
+
+
+def _around(flip: Fraction, low: float, high: float, sense: int) -> list[tuple[float, float, int]]:
+    """Intervals before and after a number between two floats, where the sum of exponents is 0.
+
+    Each comes with the sign of the sum on it, in the end ``sense``. Both signs have an interval of
+    their own around the two floats: what cannot be decided there leaves no more than that open.
+    """
+    near = float(flip)
+    before = near if Fraction(near) < flip else math.nextafter(near, -math.inf)
+    after = math.nextafter(before, math.inf)
+    found = [
+        (low, before, -sense),
+        (max(low, math.nextafter(before, -math.inf)), after, -sense),
+        (before, min(math.nextafter(after, math.inf), high), sense),
+        (after, high, sense),
+    ]
+    return [(a, b, own) for a, b, own in found if a < b]

@@ -81,10 +81,13 @@ def start_from_duplicates(
     return left, right, np.ascontiguousarray(labels.astype(np.int64))
 
 
-def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
+def _sweep(
+    course: Course, sweep_with: Callable[..., Any], ties: frozenset[float] = frozenset()
+) -> Leaves:
     """Call the sweep, with an exact layer that answers its questions.
 
-    An exception in an answer cannot cross the kernel: it is kept, and raised afterwards.
+    At the ``ties`` an order may be that just inside an interval.  An exception in an answer cannot
+    cross the kernel: it is kept, and raised afterwards.
     """
     question = np.zeros(4)
     members = np.zeros(course.n, dtype=np.uint8)
@@ -104,9 +107,14 @@ def _sweep(course: Course, sweep_with: Callable[..., Any]) -> Leaves:
                 tied_edges.add(low if kind == kernel.AT_LOW_END else high)
             comparison = Comparison(course.instance, course.line, members.copy())
             if kind == kernel.IDENTITY:
-                found, zone = order_on(course, comparison, low, high)
-                if zone is not None:
-                    question[1:] = (*zone, found)
+                inside = low in ties, high in ties
+                order = order_on(course, comparison, low, high, inside)
+                found = order.before
+                tied_edges.update(
+                    t for t, tied in zip((low, high), order.tied, strict=True) if tied
+                )
+                if order.zone is not None:
+                    question[1:] = (*order.zone, found)
                     return kernel.CROSSES
             elif kind == kernel.AT_POINT:
                 found = comparison.at(low)
@@ -258,7 +266,8 @@ def sweep_course(
     prunings = (pruning.objective, pruning.reference, pruning.k)
     ties = np.array([course.low, *special, course.high])
     found = []
-    if followed and (course.mode != MOVING or course.kind == MEAN):
+    wide = course.high - course.low > kernel.NARROW * max(1.0, abs(course.low))
+    if followed and wide and (course.mode != MOVING or course.kind == MEAN):
         intervals, info, splits, marks, partitions, left_over = follow(
             *functions, panels, _among(panels, ties), *start, *prunings
         )
@@ -279,6 +288,7 @@ def sweep_course(
                     wide_zone,
                     *oracle,
                 ),
+                frozenset(ties.tolist()),
             )
         )
     return found
