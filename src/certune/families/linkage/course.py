@@ -75,16 +75,20 @@ class Line:
         return sum(values, Fraction(0)), sum(slopes, Fraction(0))
 
     @cached_property
-    def origin_of_ray(self) -> float | None:
+    def origin(self) -> Fraction | None:
         """The t at which all exponents of a product vanish together, if there is one."""
-        moving = [(value, slope) for value, slope in self.alpha if slope != 0.0]
-        if not moving or any(value != 0.0 for value, slope in self.alpha if slope == 0.0):
+        moving = [(value, slope) for value, slope in self.exact_alpha if slope != 0]
+        if not moving or any(value != 0 for value, slope in self.exact_alpha if slope == 0):
             return None
-        roots = {-Fraction(value) / Fraction(slope) for value, slope in moving}
-        if len(roots) > 1:
+        roots = {-value / slope for value, slope in moving}
+        return roots.pop() if len(roots) == 1 else None
+
+    @cached_property
+    def origin_of_ray(self) -> float | None:
+        """The same if it is a float."""
+        if self.origin is None or Fraction(float(self.origin)) != self.origin:
             return None
-        root = roots.pop()
-        return float(root) if Fraction(float(root)) == root else None
+        return float(self.origin)
 
 
 class Stretch(NamedTuple):

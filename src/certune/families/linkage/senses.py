@@ -27,32 +27,34 @@ def courses_along(
         inside = [ray] if low <= ray <= high else []
         return [make_course(instance, line, low, high)], inside
     total, slope = line.total
-    if slope == 0 or not low <= -total / slope <= high:
+    flip = -total / slope if slope != 0 else line.origin
+    if flip is None or not low <= flip <= high:
         return [make_course(instance, line, low, high)], []
-    flip = -total / slope
     near = float(flip)
     if Fraction(near) == flip:
         ends = (low, near), (near, high)
         return [make_course(instance, line, a, b) for a, b in ends if a < b], [near]
+    senses = (1, 1) if slope == 0 else (-1, 1) if slope > 0 else (1, -1)
     return [
-        make_course(instance, line, a, b, sense)
-        for a, b, sense in _around(flip, low, high, 1 if slope > 0 else -1)
+        make_course(instance, line, a, b, sense) for a, b, sense in _around(flip, low, high, senses)
     ], []
 
 
-def _around(flip: Fraction, low: float, high: float, sense: int) -> list[tuple[float, float, int]]:
-    """Intervals before and after a number between two floats, where the sum of exponents is 0.
+def _around(
+    flip: Fraction, low: float, high: float, senses: tuple[int, int]
+) -> list[tuple[float, float, int]]:
+    """Intervals before and after a number between two floats, with the senses of the courses there.
 
-    Each comes with the sign of the sum on it, in the end ``sense``. Both signs have an interval of
-    their own around the two floats: what cannot be decided there leaves no more than that open.
+    Both sides have an interval of their own around the two floats: what cannot be decided there
+    leaves no more than that open.
     """
     near = float(flip)
     before = near if Fraction(near) < flip else math.nextafter(near, -math.inf)
     after = math.nextafter(before, math.inf)
     found = [
-        (low, before, -sense),
-        (max(low, math.nextafter(before, -math.inf)), after, -sense),
-        (before, min(math.nextafter(after, math.inf), high), sense),
-        (after, high, sense),
+        (low, before, senses[0]),
+        (max(low, math.nextafter(before, -math.inf)), after, senses[0]),
+        (before, min(math.nextafter(after, math.inf), high), senses[1]),
+        (after, high, senses[1]),
     ]
-    return [(a, b, own) for a, b, own in found if a < b]
+    return [(a, b, sense) for a, b, sense in found if a < b]

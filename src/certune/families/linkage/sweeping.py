@@ -7,7 +7,7 @@ cluster pairs changes; `certune.families.linkage.assembly` makes a function of t
 from __future__ import annotations
 
 import ctypes
-from collections import Counter
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,7 +32,6 @@ CONTRACTION_MARGIN = 1e-13
 # Zones of a change may fill this share of an interval; the second one if gaps stay wide.
 WIDE_ZONE, STRICT_ZONE = 0.25, 0.05
 _NO_VALUES = np.empty((0, 0))
-_MOST_UNKNOWN = 16  # after that many fruitless questions of a kind, intervals stay undecided
 
 
 @dataclass(frozen=True)
@@ -81,6 +80,51 @@ def start_from_duplicates(
     return left, right, np.ascontiguousarray(labels.astype(np.int64))
 
 
+class _Patience:
+    """How many fruitless questions the exact layer tries to answer, at a place and in all.
+
+    A place is what fruitless questions have in common. Narrower intervals there get a few more
+    tries, since the reason of the failure may lie outside of them.
+    """
+
+    MOST_AT_PLACE = 16
+    MORE_WHEN_HALVED = 4
+    MOST_IN_ALL = 512
+
+    def __init__(self) -> None:
+        self._in_all = 0
+        self._at_place = 0
+        self._place = math.inf, -math.inf
+        self._width = 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Is every further question left unanswered?"""
+        return self._in_all >= self.MOST_IN_ALL
+
+    def lasts(self, low: float, high: float) -> bool:
+        """Is a question about [low, high] still tried?"""
+        if self._common(low, high) is None:
+            return True
+        halved = math.log2(self._width / (high - low)) if high - low < self._width else 0.0
+        return self._at_place < self.MOST_AT_PLACE + self.MORE_WHEN_HALVED * halved
+
+    def failed(self, low: float, high: float) -> None:
+        """Count a fruitless question about [low, high]."""
+        self._in_all += 1
+        common = self._common(low, high)
+        if common is None:
+            self._at_place, self._place, self._width = 1, (low, high), high - low
+        else:
+            self._at_place += 1
+            self._place = common
+
+    def _common(self, low: float, high: float) -> tuple[float, float] | None:
+        """What an interval has in common with the place, unless they only touch."""
+        common = max(low, self._place[0]), min(high, self._place[1])
+        return common if common[0] < common[1] or common == self._place == (low, high) else None
+
+
 def _sweep(
     course: Course, sweep_with: Callable[..., Any], ties: frozenset[float] = frozenset()
 ) -> Leaves:
@@ -91,18 +135,20 @@ def _sweep(
     """
     question = np.zeros(4)
     members = np.zeros(course.n, dtype=np.uint8)
-    fruitless: Counter[int] = Counter()
+    patience = _Patience()
     tied_edges: set[float] = set()
     errors: list[BaseException] = []
 
     def answer() -> int:
         kind = int(question[0])
         at_end = kind in (kernel.AT_LOW_END, kernel.AT_HIGH_END)
-        if errors or fruitless[kind] >= _MOST_UNKNOWN:
+        if errors or patience.ended:
             return UNKNOWN if at_end else HOPELESS
+        low, high, expected = question[1:].tolist()
+        if not patience.lasts(low, high):
+            return UNKNOWN
         try:
             check_time()
-            low, high, expected = (float(number) for number in question[1:])
             if at_end:
                 tied_edges.add(low if kind == kernel.AT_LOW_END else high)
             comparison = Comparison(course.instance, course.line, members.copy())
@@ -126,7 +172,7 @@ def _sweep(
                     high_end=kind == kernel.AT_HIGH_END,
                 )
             if found == UNKNOWN or (at_end and found != expected):
-                fruitless[kind] += 1
+                patience.failed(low, high)
                 return UNKNOWN
             return found
         except BaseException as error:
