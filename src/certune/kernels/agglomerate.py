@@ -30,7 +30,7 @@ from certune.kernels.pruning import fill_table, join
 from certune.kernels.search_state import save_row
 from certune.kernels.series import DEGREE, MAXIMUM, MINMAX
 
-DONE, PLAIN, ZONE, UNKNOWN = 0, 1, 2, 3
+DONE, PLAIN, ZONE, UNKNOWN, IMPOSSIBLE = 0, 1, 2, 3, 4
 CROSSING_ROW, WIDE_ROW = 1, 2  # why a row is blocked
 LARGEST = np.int64(2**63 - 1)
 POSITIONS = np.int64(2**20 - 1)  # bits of a key that hold its position
@@ -280,6 +280,8 @@ def agglomerate(
     """Carry out every merge that is certified on the interval.
 
     Returns (status, active slots left).  ``best`` receives the slot whose row is to be split.
+    Nearest neighbours that go round in a circle of more than two are IMPOSSIBLE, as pairs of
+    clusters have an order at every parameter: what was settled on this branch holds nowhere here.
     """
     slots = frame.shape[0]
     width = frame.shape[2]
@@ -356,8 +358,8 @@ def agglomerate(
             if not resolved[x] and nearest[y] != x and not forced:
                 continue
             merged = False
+            stopped = False
             for _ in range(2 * n_active + 2):
-                stopped = False
                 for turn in range(2):
                     row = x if turn == 0 else nearest[x]
                     if resolved[row]:
@@ -409,6 +411,8 @@ def agglomerate(
                     merged = True
                     break
                 x = y
+            if not merged and not stopped and not model.point:
+                return IMPOSSIBLE, n_active
             if not merged:
                 continue
             y = nearest[x]

@@ -38,7 +38,9 @@ class Levels(NamedTuple):
     ends: Flags  # (depth, 2): may an exact order "just inside" be asked for?
     splits: Integers  # (depth, 2): splits at the ends, -1: an edge
     stage: Integers  # parts that were searched, or are
-    cut: Integers  # index of the split between the parts, -1: cut in the middle
+    cut: Integers  # index of the split between the parts, -1: none
+    position: Floats  # where the interval is cut then
+    at_end: Integers  # splits in a row whose zones reach an end of the interval
     choice: Integers  # for the trail: the open choice, 0 if the frame is not shared
     trail: Integers  # entries of the trail before the parts were searched
     sums: Integers  # (depth, points): point sums of the costs at that moment
@@ -73,6 +75,8 @@ def new_levels(n, slots, point):
         np.zeros((MAX_DEPTH, 2), np.bool_),
         np.empty((MAX_DEPTH, 2), np.int64),
         np.empty(MAX_DEPTH, np.int64),
+        np.empty(MAX_DEPTH, np.int64),
+        np.empty(MAX_DEPTH),
         np.empty(MAX_DEPTH, np.int64),
         np.zeros(MAX_DEPTH, np.int64),
         np.zeros(MAX_DEPTH, np.int64),
@@ -113,6 +117,7 @@ def enter(levels, low, high, low_end, high_end, tops, n_nodes):
     levels.n_active[0] = tops.size
     levels.nodes[0] = n_nodes
     levels.forced[0] = 0
+    levels.at_end[0] = 0
     levels.stage[0] = 0
     levels.splits[0, 0] = -1
     levels.splits[0, 1] = -1
@@ -135,7 +140,7 @@ def open_child(levels, depth, to_left, splits, forced):
     which = levels.cut[depth]
     side = 1 if to_left else 0  # the end at which the interval is cut
     if which < 0:
-        position = low + 0.5 * (high - low)
+        position = levels.position[depth]
     else:
         position = splits[which, side]
     levels.low[child] = low if to_left else position
@@ -150,6 +155,7 @@ def open_child(levels, depth, to_left, splits, forced):
         levels.splits[child, side] = which
         forced[levels.forced[depth], 3] = int(splits[which, 2 if to_left else 3])
         levels.forced[child] += 1
+    levels.at_end[child] = levels.at_end[depth]
     levels.stage[child] = 0
     levels.nodes[child] = levels.nodes[depth]
     levels.n_active[child] = levels.n_active[depth]

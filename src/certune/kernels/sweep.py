@@ -5,7 +5,8 @@ carried out, and shared by everything below.  When the remaining candidates chan
 inside the interval, the interval is split there: the left part under one order, the right part
 under the other, overlapping in the zone that holds the change.  A comparison settled by such a
 split (or by the exact layer) is remembered on the branch.  Every leaf is one tree, pruned to k
-clusters; where two leaves overlap the tree is one of the two.
+clusters; where two leaves overlap the tree is one of the two.  A branch whose orders contradict
+each other has no leaf: at every parameter the orders of another one are the true ones.
 
 Questions to the exact layer go through a C callback: what is asked is written to arrays that the
 callback knows, and its result is the answer.
@@ -16,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from certune.kernels.agglomerate import DONE, PLAIN, UNKNOWN, ZONE, agglomerate
+from certune.kernels.agglomerate import DONE, IMPOSSIBLE, PLAIN, UNKNOWN, ZONE, agglomerate
 from certune.kernels.borrowing import borrowing, bundled, keep_alive
 from certune.kernels.decisions import (
     AT_HIGH_END,
@@ -57,24 +58,40 @@ from certune.kernels.sweep_start import first_clusters, new_settled, new_trail
 
 __all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "CROSSES", "IDENTITY", "NARROW", "sweep"]
 
-MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals stay undecided
-MOST_UNKNOWN_LEAVES = 1000  # after that many undecided leaves no interval is split any more
+MOST_PLAIN_CUTS = 500  # more cuts than this on a panel, beyond four per split: undecided
+MOST_CUTS_IN_ALL = 4000  # the same on all panels together
+MOST_UNKNOWN_LEAVES = 4000  # after that many undecided leaves no interval is split any more
+MOST_AT_PLACE = 64  # the same for leaves that meet and intervals inside of them
 NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
+SHARE_OF_PLACE = 0.25  # so is one that meets an undecided place and is shorter than this share
+MOST_AT_END = 3  # after so many splits at an end of the interval, the next zone there is cut off
 
 
 @borrowing
 def _way_on(levels, depth, status, zones, x, wide_zone):
-    """Where merges stopped: split at the ZONE of row x, cut in the middle (PLAIN), or UNKNOWN."""
+    """Where merges stopped: split at the ZONE of row x, cut at ``position`` (PLAIN), or UNKNOWN."""
     low = levels.low[depth]
-    extent = levels.high[depth] - low
+    high = levels.high[depth]
+    extent = high - low
     narrow = extent <= NARROW * max(1.0, abs(low))
+    levels.position[depth] = low + 0.5 * extent
     if depth >= MAX_DEPTH - 2 or (status == PLAIN and narrow):
         return UNKNOWN
-    if status == ZONE and zones[x, 1] - zones[x, 0] > wide_zone * extent:
-        if narrow:
-            return UNKNOWN
-        if levels.error[depth] > ACCURATE:
+    if status == ZONE:
+        start = zones[x, 0]
+        stop = zones[x, 1]
+        wide = stop - start > wide_zone * extent
+        at_end = start <= low or stop >= high
+        levels.at_end[depth] = levels.at_end[depth] + 1 if at_end else 0
+        often = levels.at_end[depth] > MOST_AT_END
+        if not narrow and (often or (wide and levels.error[depth] > ACCURATE)):
+            if not wide:
+                levels.position[depth] = (
+                    2.0 * stop - low if start <= low else 2.0 * start - high
+                )
             return PLAIN
+        if wide and narrow:
+            return UNKNOWN
     return status
 
 
@@ -198,6 +215,8 @@ def sweep(
     n_leaves = 0
     n_plain = 0
     n_unknown = 0
+    tied = np.array([np.inf, -np.inf])  # what undecided leaves that meet cover together
+    n_tied = 0
     splits = np.empty((64, 4))
     split_marks = np.empty((64, n), np.uint8)
     n_splits = 0
@@ -208,6 +227,8 @@ def sweep(
     while panel < panels.shape[0]:
         low = panels[panel, 0]
         low_end = ends[panel, 0]
+        panel_plain = n_plain
+        panel_splits = n_splits
         if form == ENDS and not point:
             panel = last_joint_panel(mode, power, span, panels, ends, panel)
         enter(levels, low, panels[panel, 1], low_end, ends[panel, 1], tops, n + n_made)
@@ -228,10 +249,10 @@ def sweep(
                 settled.used[0] = levels.forced[depth]
                 count = levels.n_active[depth]
                 status = PLAIN
+                interval[0] = levels.low[depth]
+                interval[1] = levels.high[depth]
                 model = model_at(levels, depth, form, kind, point)
                 if model.error < np.inf:
-                    interval[0] = levels.low[depth]
-                    interval[1] = levels.high[depth]
                     if levels.choice[depth] > 0:
                         trail = with_room(trail, count * count)
                     status, count = agglomerate(
@@ -254,13 +275,25 @@ def sweep(
                         bars,
                         evidence_arrays,
                     )
+                if status == IMPOSSIBLE:
+                    depth -= 1
+                    continue
                 levels.n_active[depth] = count
                 levels.nodes[depth] = made[0]
                 levels.forced[depth] = settled.used[0]
                 n_plain += status == PLAIN
-                if status != DONE and n_unknown > MOST_UNKNOWN_LEAVES:
+                extent = interval[1] - interval[0]
+                meets = interval[0] <= tied[1] and tied[0] <= interval[1]
+                if status != DONE and (
+                    n_unknown > MOST_UNKNOWN_LEAVES
+                    or (n_tied > MOST_AT_PLACE and meets and extent <= tied[1] - tied[0])
+                ):
                     status = UNKNOWN
-                elif status == PLAIN and n_plain > MOST_PLAIN_CUTS + 4 * n_splits:
+                elif status == PLAIN and (
+                    (meets and extent <= SHARE_OF_PLACE * (tied[1] - tied[0]))
+                    or n_plain - panel_plain > MOST_PLAIN_CUTS + 4 * (n_splits - panel_splits)
+                    or n_plain > MOST_CUTS_IN_ALL + 4 * n_splits
+                ):
                     status = UNKNOWN
                 elif status != DONE:
                     status = _way_on(levels, depth, status, rows.zones, best[0], wide_zone)
@@ -268,6 +301,13 @@ def sweep(
                     which = -1
                     if status == UNKNOWN:
                         n_unknown += 1
+                        if not meets:
+                            tied[0] = np.inf
+                            tied[1] = -np.inf
+                            n_tied = 0
+                        tied[0] = min(tied[0], interval[0])
+                        tied[1] = max(tied[1], interval[1])
+                        n_tied += 1
                     else:
                         cut(
                             made[0] - 1,
