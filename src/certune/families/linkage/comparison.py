@@ -19,7 +19,7 @@ from flint import arb, fmpq, fmpq_poly
 from numpy.typing import NDArray
 
 from certune.exact import Radicals, sign_of_radicals, sign_on_interval
-from certune.exact.radicals import is_zero, power_products
+from certune.exact.radicals import FIRST_PRECISION, is_zero, power_products
 from certune.families.linkage.course import Line
 from certune.families.linkage.expansions import exponential_series, power_series
 from certune.families.linkage.instance import ClusteringInstance
@@ -157,6 +157,14 @@ class Comparison:
         if sign is None:
             return UNKNOWN
         return sign if flip else -sign
+
+    def excess(self, t: float) -> float:
+        """The sum whose sign is the order at t, about: no proof, but a hint where it vanishes."""
+        position = Fraction(t)
+        terms = self._terms([position])
+        if terms is None or self.line.infinite:
+            return 0.0
+        return float(self._number(terms, position).enclose(FIRST_PRECISION).mid())
 
     def _number(self, terms: dict[Vector, int], position: Fraction) -> Radicals:
         """The sum whose sign is the order at a position; of logarithms if all exponents are 0."""

@@ -7,6 +7,7 @@ pairs have the same distances.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from certune.families.linkage.comparison import UNKNOWN, Comparison
@@ -100,7 +101,8 @@ def _constant(
 def _one_change(comparison: Comparison, low: float, high: float) -> list[Stretch]:
     """The stretch with the one change of order between two points, if that is proved.
 
-    Signs at points find the change; the orders are proved up to 4 units beside it.
+    Signs at points find the change; the orders are proved up to 4 units beside it.  They are looked
+    at in pairs, close beside where the difference would vanish if it were linear.
     """
     before, after = low, high
     left, right = comparison.at(low), comparison.at(high)
@@ -108,13 +110,17 @@ def _one_change(comparison: Comparison, low: float, high: float) -> list[Stretch
         return []
     unit = _unit(low, high)
     while after - before > unit:
-        middle = before + 0.5 * (after - before)
-        order = comparison.at(middle)
-        if order == left:
-            before = middle
-        elif order == right:
-            after = middle
-        else:
+        width = after - before
+        for t in _candidates(comparison, before, after, unit):
+            if before < t < after:
+                order = comparison.at(t)
+                if order == left:
+                    before = t
+                elif order == right:
+                    after = t
+                else:
+                    break
+        if after - before == width:
             break
     first, last = before - 4 * unit, after + 4 * unit
     if (first <= low or comparison.on(low, first) == left) and (
@@ -122,3 +128,14 @@ def _one_change(comparison: Comparison, low: float, high: float) -> list[Stretch
     ):
         return [Stretch(low, high, left, (first, last))]
     return []
+
+
+def _candidates(comparison: Comparison, low: float, high: float, unit: float) -> Iterator[float]:
+    """Points on both sides of a guess, and one that halves the interval if that is not done yet."""
+    at_low, at_high = comparison.excess(low), comparison.excess(high)
+    if at_low * at_high < 0:
+        guess = low + (high - low) * (at_low / (at_low - at_high))
+        beside = max(unit, (high - low) / 256)
+        yield guess - beside
+        yield guess + beside
+    yield low + 0.5 * (high - low)

@@ -1,0 +1,189 @@
+"""Lines on which many comparisons tie at one place: what lies beside the place is decided."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import certune as ct
+from certune.exact import radicals
+from certune.families.linkage import revision, sweeping
+from certune.families.linkage.sweeping import _Patience
+
+TWO = ("euclidean", "cityblock")
+
+
+def instance_of(points, metrics=TWO, k=3):
+    points = np.asarray(points, dtype=float)
+    return ct.ClusteringInstance(points, target=np.arange(len(points)) % 3, k=k, metrics=metrics)
+
+
+def product_line(start, stop):
+    family = ct.Linkage("product", alpha=[(-4, 4), (-4, 4)])
+    names = family.alpha_names
+    start, stop = (dict(zip(names, map(float, end), strict=True)) for end in (start, stop))
+    return family, ct.Segment(start, stop)
+
+
+def undecided(function):
+    return sum(high - low for low, high in function.undecided)
+
+
+def check(family, instance, segment=None, open_width=1e-10):
+    """The function is decided up to a small width and agrees with the plain algorithm."""
+    function = family.dual(instance, along=segment)
+    assert undecided(function) < open_width
+    segment = segment or family.space.default_segment()
+    rng = np.random.default_rng(0)
+    places = [*rng.uniform(function.low, function.high, 12), *function.starts, *function.stops]
+    compared = 0
+    for t in map(float, places):
+        value = function.value_at(t)
+        if value is not None and segment.is_exact_at(t):
+            assert value == family.run_exact(instance, segment.at(t))
+            compared += 1
+    assert compared > 0
+    return function
+
+
+LINE_OF_ONE = [[-0.6], [1.4], [-1.6], [0.9], [1.3], [-0.4], [-0.7], [0.5], [1.2], [2.2]]
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"),
+    [
+        ((3, -1), (-1, -2)),  # the exponents 3 - 4 t and -1 - t sum to 0 at t = 2/5
+        ((0, -2), (0, 3)),  # both vanish at t = 2/5
+        ((-2, 1), (3, 1)),  # the sum is 0 at t = 1/5
+    ],
+)
+def test_sum_of_exponents_that_is_0_between_two_floats(start, stop):
+    """In one dimension all metrics agree and every comparison ties where the sum is 0."""
+    family, segment = product_line(start, stop)
+    check(family, instance_of(LINE_OF_ONE), segment)
+
+
+def test_exponents_of_sum_0_that_vanish_between_two_floats():
+    """2 - 3 t and -2 + 3 t: every product is 1 at t = 2/3."""
+    family, segment = product_line((2, -2), (-1, 1))
+    points = [[0.9, 0.9], [0.3, 0.1], [0.2, 0.0], [0.3, 0.6], [0.5, 0.9]]
+    check(family, instance_of(points, k=2), segment)
+
+
+@pytest.mark.parametrize(
+    ("points", "metrics"),
+    [
+        (np.outer([3, 17, 8, 28, 1, 20, 12, 25, 6, 14, 29, 10], [0.1, 0.2]), TWO),
+        (np.random.default_rng(3).integers(0, 2, (20, 6)), ("hamming", "euclidean")),
+    ],
+    ids=["points on a line", "binary data"],
+)
+def test_products_whose_values_nearly_agree_at_one_place(points, metrics):
+    """Euclidean and cityblock distances have one ratio, hamming is euclidean squared."""
+    check(ct.Linkage("product", alpha=[(-2, 3), 1.0]), instance_of(points, metrics))
+
+
+def test_tie_at_the_end_of_a_weight_line():
+    """At weight 0 only cityblock counts, in which many distances of rounded points agree."""
+    points = [
+        [-1.7, 0.6],
+        [-0.1, -1.3],
+        [0.2, 0.5],
+        [-0.3, 1.9],
+        [-0.1, -0.1],
+        [0.8, -0.2],
+        [-0.7, -2.0],
+        [-0.3, -0.7],
+        [0.9, -0.3],
+    ]
+    family = ct.Linkage("min-max", alpha=-1.0, weights="tune", n_metrics=2)
+    for k in (2, 3):
+        check(family, instance_of(points, k=k))
+
+
+TENTHS = [
+    [1, 0],
+    [4, 10],
+    [9, 0],
+    [2, 2],
+    [3, 4],
+    [8, 9],
+    [7, 3],
+    [3, 0],
+    [10, 6],
+    [7, 2],
+    [0, 1],
+]
+
+
+def test_orders_that_contradict_each_other_have_no_leaf(monkeypatch):
+    """Two near ties cross a third distance together: one of four branches has a circle."""
+    leaves = []
+    original = revision.sweep_course
+
+    def watched(*arguments, **options):
+        found = original(*arguments, **options)
+        leaves.extend(found)
+        return found
+
+    monkeypatch.setattr(revision, "sweep_course", watched)
+    family = ct.Linkage("power-mean", alpha=-3.0, weights="tune", n_metrics=2)
+    check(family, instance_of(0.1 * np.array(TENTHS)))
+    assert sum(int((each.info[:, 2] < 0).sum()) for each in leaves) < 20
+
+
+def test_what_ties_everywhere_is_swept_once(monkeypatch):
+    """Points on a line and exponents of sum 0: all values agree up to rounding along the line."""
+    intervals = {}
+    original = sweeping.order_on
+
+    def watched(course, comparison, low, high, *rest):
+        intervals.setdefault(comparison.marks.tobytes(), set()).add((low, high))
+        return original(course, comparison, low, high, *rest)
+
+    monkeypatch.setattr(sweeping, "order_on", watched)
+    proofs = []
+    monkeypatch.setattr(radicals, "_product_is_one", lambda *number: proofs.append(number))
+    family, segment = product_line((1, -1), (3, -3))
+    points = np.outer(np.random.default_rng(5).normal(size=10), [1.0, 2.0])
+    family.dual(instance_of(points), along=segment)
+    assert len(intervals) > 50
+    assert max(map(len, intervals.values())) <= 4
+    assert not proofs  # balls tell the values apart
+
+
+def test_long_exponents_are_tested_for_zero_last(monkeypatch):
+    """(1 + 2^-200) ** e times 1 against 1 times 1, with an exponent e of 50 bits."""
+    one, more = Fraction(1), 1 + Fraction(1, 1 << 200)
+    number = radicals.Radicals((1, -1), ((more, one), (one, one)), (Fraction(0.1), one))
+    monkeypatch.setattr(radicals, "is_zero", lambda number: pytest.fail("not needed"))
+    assert radicals.sign_of_radicals(number) == 1
+
+
+def test_patience_is_that_of_a_place():
+    patience = _Patience()
+    for _ in range(_Patience.MOST_AT_PLACE):
+        assert patience.lasts(0.0, 1.0)
+        patience.failed(0.0, 1.0)
+    assert not patience.lasts(0.0, 1.0)
+    assert not patience.lasts(0.5, 2.0)
+    assert patience.lasts(1.0, 2.0)  # they only touch
+    for _ in range(_Patience.MORE_WHEN_HALVED):
+        assert patience.lasts(0.0, 0.5)
+        patience.failed(0.0, 0.5)
+    assert not patience.lasts(0.0, 0.5)
+    assert patience.lasts(0.5, 1.0)  # the failures were left of it
+    assert not patience.ended
+    for place in range(_Patience.MOST_IN_ALL):
+        patience.failed(2.0 * place, 2.0 * place + 1.0)
+    assert patience.ended
+
+
+def test_patience_at_a_point():
+    patience = _Patience()
+    for _ in range(_Patience.MOST_AT_PLACE):
+        assert patience.lasts(0.5, 0.5)
+        patience.failed(0.5, 0.5)
+    assert not patience.lasts(0.5, 0.5)
+    assert patience.lasts(math.nextafter(0.5, 1), math.nextafter(0.5, 1))
