@@ -85,12 +85,11 @@ def _way_on(levels, depth, status, zones, x, wide_zone):
         levels.at_end[depth] = levels.at_end[depth] + 1 if at_end else 0
         often = levels.at_end[depth] > MOST_AT_END
         if not narrow and (often or (wide and levels.error[depth] > ACCURATE)):
-            if not wide:
-                levels.position[depth] = (
-                    2.0 * stop - low if start <= low else 2.0 * start - high
-                )
+            beside = 2.0 * stop - low if start <= low else 2.0 * start - high
+            if not wide and low < beside < high:
+                levels.position[depth] = beside
             return PLAIN
-        if wide and narrow:
+        if (wide and narrow) or stop <= low or start >= high:
             return UNKNOWN
     return status
 
