@@ -8,7 +8,7 @@ import pytest
 
 import certune as ct
 from certune.exact import radicals
-from certune.families.linkage import comparison, revision, sweeping
+from certune.families.linkage import identities, revision, sweeping
 from certune.families.linkage.sweeping import _Patience
 
 TWO = ("euclidean", "cityblock")
@@ -47,6 +47,28 @@ def check(family, instance, segment=None, open_width=1e-10):
     return function
 
 
+CROSSING_TWICE = [
+    [5, 0],
+    [1, 7],
+    [3, 0],
+    [2, 3],
+    [5, 0],
+    [7, 5],
+    [2, 3],
+    [5, 1],
+    [2, 0],
+    [0, 2],
+    [2, 1],
+    [7, 1],
+    [5, 4],
+    [0, 2],
+    [2, 4],
+    [4, 2],
+    [3, 5],
+    [1, 3],
+    [3, 5],
+]
+
 LINE_OF_ONE = [[-0.6], [1.4], [-1.6], [0.9], [1.3], [-0.4], [-0.7], [0.5], [1.2], [2.2]]
 
 
@@ -82,6 +104,20 @@ def test_exponents_of_sum_0_that_vanish_between_two_floats():
 def test_products_whose_values_nearly_agree_at_one_place(points, metrics):
     """Euclidean and cityblock distances have one ratio, hamming is euclidean squared."""
     check(ct.Linkage("product", alpha=[(-2, 3), 1.0]), instance_of(points, metrics))
+
+
+def test_change_of_order_at_the_very_end_of_an_interval():
+    """Zones there have no width after rounding, and a part that is a single point is not split."""
+    points = np.outer([10, 4, 1, 20, 32, 13, 32, 19, 24, 0, 13, 20, 3], [0.1, 0.2])
+    check(ct.Linkage("product", alpha=[(-2, 3), 1.0]), instance_of(points, k=2))
+
+
+def test_two_changes_of_order_in_one_zone():
+    """The zone reaches both ends of its interval: cityblock ties at exponent 0, and once more."""
+    check(
+        ct.Linkage("product", alpha=[(-2, 3), 1.0]),
+        instance_of(0.1 * np.array(CROSSING_TWICE), k=4),
+    )
 
 
 def test_tie_at_the_end_of_a_weight_line():
@@ -143,17 +179,17 @@ def test_what_ties_everywhere_is_swept_once(monkeypatch):
         return original(course, question, low, high, *rest)
 
     monkeypatch.setattr(sweeping, "order_on", watched)
-    identities = []
-    exactly = comparison.power_products
+    tested = []
+    exactly = identities.power_products
     monkeypatch.setattr(
-        comparison, "power_products", lambda *data: identities.append(data) or exactly(*data)
+        identities, "power_products", lambda *data: tested.append(data) or exactly(*data)
     )
     family, segment = product_line((1, -1), (3, -3))
     points = np.outer(np.random.default_rng(5).normal(size=10), [1.0, 2.0])
     family.dual(instance_of(points), along=segment)
     assert len(intervals) > 50
     assert max(map(len, intervals.values())) <= 4
-    assert len(identities) < 10  # balls tell most values apart
+    assert len(tested) < 10  # balls tell most values apart
 
 
 def test_long_exponents_are_tested_for_zero_last(monkeypatch):

@@ -280,8 +280,9 @@ def agglomerate(
     """Carry out every merge that is certified on the interval.
 
     Returns (status, active slots left).  ``best`` receives the slot whose row is to be split.
-    Nearest neighbours that go round in a circle of more than two are IMPOSSIBLE, as pairs of
-    clusters have an order at every parameter: what was settled on this branch holds nowhere here.
+    Nearest neighbours that go round in a circle of more than two are IMPOSSIBLE: with the tie rule
+    pairs of clusters have a strict order at every parameter, so what was settled on this branch
+    holds nowhere on the interval.
     """
     slots = frame.shape[0]
     width = frame.shape[2]

@@ -7,6 +7,8 @@ import numpy as np
 from certune.kernels.borrowing import borrowing
 from certune.kernels.linking import linked
 
+GROWTH = 1.25  # what makes an undecided place at most this much longer joins it
+
 
 @linked
 def room_for(array, count):
@@ -48,3 +50,26 @@ def write_leaf(intervals, info, i, low, high, split_before, split_after, partiti
     info[i, 0] = split_before
     info[i, 1] = split_after
     info[i, 2] = partition
+
+
+@borrowing
+def joins_place(place, low, high):
+    """Does an interval belong to the place (2,) where leaves are undecided already?
+
+    Inside of it nothing is gained by a decision, since all leaves of a point count.
+    """
+    return (
+        low <= place[1]
+        and place[0] <= high
+        and max(high, place[1]) - min(low, place[0]) <= GROWTH * (place[1] - place[0])
+    )
+
+
+@borrowing
+def add_to_place(place, low, high):
+    """Make an undecided leaf part of the place, or begin another one if they do not meet."""
+    if high < place[0] or place[1] < low:
+        place[0] = low
+        place[1] = high
+    place[0] = min(place[0], low)
+    place[1] = max(place[1], high)

@@ -31,7 +31,7 @@ from certune.kernels.decisions import (
 from certune.kernels.frame_building import last_joint_panel
 from certune.kernels.frames import ENDS, frame_form, pair_range, record_width
 from certune.kernels.identities import remember
-from certune.kernels.leaves import number_of, room_for, write_leaf
+from certune.kernels.leaves import add_to_place, joins_place, number_of, room_for, write_leaf
 from certune.kernels.level_frames import (
     ACCURATE,
     build_at,
@@ -58,40 +58,44 @@ from certune.kernels.sweep_start import first_clusters, new_settled, new_trail
 
 __all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "CROSSES", "IDENTITY", "NARROW", "sweep"]
 
-MOST_PLAIN_CUTS = 500  # more cuts than this on a panel, beyond four per split: undecided
-MOST_CUTS_IN_ALL = 4000  # the same on all panels together
+MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals stay undecided
 MOST_UNKNOWN_LEAVES = 4000  # after that many undecided leaves no interval is split any more
-MOST_AT_PLACE = 64  # the same for leaves that meet and intervals inside of them
 NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
-SHARE_OF_PLACE = 0.25  # so is one that meets an undecided place and is shorter than this share
 MOST_AT_END = 3  # after so many splits at an end of the interval, the next zone there is cut off
 
 
 @borrowing
 def _way_on(levels, depth, status, zones, x, wide_zone):
-    """Where merges stopped: split at the ZONE of row x, cut at ``position`` (PLAIN), or UNKNOWN."""
+    """Where merges stopped: split at the ZONE of row x, cut at ``position`` (PLAIN), or UNKNOWN.
+
+    A zone that reaches an end says nothing about the order there.  If it is wide, the order may
+    change more than once in it.  If there is one after the other, many comparisons tie at that end:
+    beside it they are decided without a split.
+    """
     low = levels.low[depth]
     high = levels.high[depth]
     extent = high - low
     narrow = extent <= NARROW * max(1.0, abs(low))
     levels.position[depth] = low + 0.5 * extent
-    if depth >= MAX_DEPTH - 2 or (status == PLAIN and narrow):
+    if status == UNKNOWN or depth >= MAX_DEPTH - 2:
         return UNKNOWN
-    if status == ZONE:
-        start = zones[x, 0]
-        stop = zones[x, 1]
-        wide = stop - start > wide_zone * extent
-        at_end = start <= low or stop >= high
-        levels.at_end[depth] = levels.at_end[depth] + 1 if at_end else 0
-        often = levels.at_end[depth] > MOST_AT_END
-        if not narrow and (often or (wide and levels.error[depth] > ACCURATE)):
-            beside = 2.0 * stop - low if start <= low else 2.0 * start - high
-            if not wide and low < beside < high:
-                levels.position[depth] = beside
-            return PLAIN
-        if (wide and narrow) or stop <= low or start >= high:
-            return UNKNOWN
-    return status
+    if status == PLAIN:
+        return UNKNOWN if narrow else PLAIN
+    start = zones[x, 0]
+    stop = zones[x, 1]
+    wide = stop - start >= wide_zone * extent  # so is that of a point
+    if narrow:
+        return UNKNOWN if wide else ZONE
+    at_end = start <= low or stop >= high
+    levels.at_end[depth] = levels.at_end[depth] + 1 if at_end else 0
+    if wide:
+        return PLAIN if at_end or levels.error[depth] > ACCURATE else ZONE
+    if levels.at_end[depth] <= MOST_AT_END:
+        return ZONE
+    beside = 2.0 * stop - low if start <= low else 2.0 * start - high
+    if low < beside < high:
+        levels.position[depth] = beside
+    return PLAIN
 
 
 @borrowing
@@ -214,8 +218,7 @@ def sweep(
     n_leaves = 0
     n_plain = 0
     n_unknown = 0
-    tied = np.array([np.inf, -np.inf])  # what undecided leaves that meet cover together
-    n_tied = 0
+    undecided = np.array([np.inf, -np.inf])  # what undecided leaves that meet cover together
     splits = np.empty((64, 4))
     split_marks = np.empty((64, n), np.uint8)
     n_splits = 0
@@ -226,8 +229,6 @@ def sweep(
     while panel < panels.shape[0]:
         low = panels[panel, 0]
         low_end = ends[panel, 0]
-        panel_plain = n_plain
-        panel_splits = n_splits
         if form == ENDS and not point:
             panel = last_joint_panel(mode, power, span, panels, ends, panel)
         enter(levels, low, panels[panel, 1], low_end, ends[panel, 1], tops, n + n_made)
@@ -281,18 +282,12 @@ def sweep(
                 levels.nodes[depth] = made[0]
                 levels.forced[depth] = settled.used[0]
                 n_plain += status == PLAIN
-                extent = interval[1] - interval[0]
-                meets = interval[0] <= tied[1] and tied[0] <= interval[1]
                 if status != DONE and (
                     n_unknown > MOST_UNKNOWN_LEAVES
-                    or (n_tied > MOST_AT_PLACE and meets and extent <= tied[1] - tied[0])
+                    or joins_place(undecided, interval[0], interval[1])
                 ):
                     status = UNKNOWN
-                elif status == PLAIN and (
-                    (meets and extent <= SHARE_OF_PLACE * (tied[1] - tied[0]))
-                    or n_plain - panel_plain > MOST_PLAIN_CUTS + 4 * (n_splits - panel_splits)
-                    or n_plain > MOST_CUTS_IN_ALL + 4 * n_splits
-                ):
+                elif status == PLAIN and n_plain > MOST_PLAIN_CUTS + 4 * n_splits:
                     status = UNKNOWN
                 elif status != DONE:
                     status = _way_on(levels, depth, status, rows.zones, best[0], wide_zone)
@@ -300,13 +295,7 @@ def sweep(
                     which = -1
                     if status == UNKNOWN:
                         n_unknown += 1
-                        if not meets:
-                            tied[0] = np.inf
-                            tied[1] = -np.inf
-                            n_tied = 0
-                        tied[0] = min(tied[0], interval[0])
-                        tied[1] = max(tied[1], interval[1])
-                        n_tied += 1
+                        add_to_place(undecided, interval[0], interval[1])
                     else:
                         cut(
                             made[0] - 1,

@@ -68,7 +68,7 @@ def assemble(
     special: Sequence[float] = (),
     name: str = "t",
 ) -> PiecewiseFunction:
-    """The exact utility along the courses (neighbours overlap by at most one rounding).
+    """The exact utility along the courses, which overlap in a few neighbouring floats at most.
 
     ``scores`` gives the utilities of partitions, the rows of an array.  ``value_at`` is the plain
     algorithm at one parameter; it decides at points that exact ties can single out: the ends,
@@ -189,6 +189,8 @@ def _cover(
     table = tables[0] if len(tables) == 1 else map(np.concatenate, zip(*tables, strict=True))
     low, high, least, most = table
     positions, bottom, top = envelope(np.sort(np.concatenate((low, high))), low, high, least, most)
+    if (top < 0).any():
+        raise AssertionError(f"no tree behind t = {positions[:-1][top < 0][0]!r}")
     return positions, bottom, top
 
 

@@ -15,19 +15,19 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from flint import arb, fmpq, fmpq_poly
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from certune.exact import Radicals, sign_of_radicals, sign_on_interval
-from certune.exact.radicals import FIRST_PRECISION, is_zero, power_products
-from certune.families.linkage.course import Line
+from certune.exact.radicals import FIRST_PRECISION
+from certune.families.linkage.course import Line, Vector, sum_at
 from certune.families.linkage.expansions import exponential_series, power_series
+from certune.families.linkage.identities import vanishes
 from certune.families.linkage.instance import ClusteringInstance
 
 NEARER, TIE, FARTHER, UNKNOWN = 1, 0, -1, 2
 
 Floats = NDArray[np.float64]
-Vector = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -57,23 +57,8 @@ class Comparison:
     def _extreme(self) -> bool:
         return self.line.kind == "min-max" or (self.line.infinite and not self.line.product)
 
-    def _exponents(self, t: Fraction) -> tuple[Fraction, ...]:
-        return tuple(value + t * slope for value, slope in self.line.exact_alpha)
-
-    @cached_property
-    def _weights(self) -> list[tuple[Fraction, Fraction]]:
-        return [(Fraction(value), Fraction(rate)) for value, rate in self.line.weights]
-
-    def _distance(self, vector: Vector) -> tuple[Fraction, Fraction]:
-        """The combined distance of a pair as an affine function of t."""
-        start = slope = Fraction(0)
-        for delta, (value, rate) in zip(map(Fraction, vector), self._weights, strict=True):
-            start += value * delta
-            slope += rate * delta
-        return start, slope
-
     def _terms(self, positions: Iterable[Fraction]) -> dict[Vector, int] | None:
-        """Signed multiplicities of (x, y) minus (x, z), with a common denominator cleared.
+        """Signed multiplicities of (x, y) minus (x, z), up to a positive factor.
 
         For extremes only the smallest and largest pair count; ``None`` if they are not the same
         at all ``positions``.
@@ -96,7 +81,8 @@ class Comparison:
         for weight, block in ((far.shape[1], near), (-near.shape[1], far)):
             for vector, count in _multiplicities(block).items():
                 terms[vector] += count * weight
-        return {vector: count for vector, count in terms.items() if count}
+        factor = math.gcd(*terms.values()) or 1
+        return {vector: count // factor for vector, count in terms.items() if count}
 
     @property
     def fixed_terms(self) -> frozenset[tuple[Vector, int]] | None:
@@ -116,7 +102,7 @@ class Comparison:
             candidates: set[Vector] | None = None
             for t in positions:
                 distances = {
-                    vector: sum_at(self._distance(vector), t)
+                    vector: sum_at(self.line.distance(vector), t)
                     for vector in _multiplicities(self._contenders(block, pick is min, t))
                 }
                 value = pick(distances.values())
@@ -146,17 +132,16 @@ class Comparison:
         if self.line.infinite and not self.line.product:
             total = sum(
                 (
-                    count * sum_at(self._distance(vector), position)
+                    count * sum_at(self.line.distance(vector), position)
                     for vector, count in terms.items()
                 ),
                 Fraction(0),
             )
             return -_sign(total)
-        flip = sum(self._exponents(position)) < 0
         sign = sign_of_radicals(self._number(terms, position))
         if sign is None:
             return UNKNOWN
-        return sign if flip else -sign
+        return sign if sum_at(self.line.total, position) < 0 else -sign
 
     def excess(self, t: float) -> float:
         """The sum whose sign is the order at t, about: no proof, but a hint where it vanishes."""
@@ -168,7 +153,7 @@ class Comparison:
 
     def _number(self, terms: dict[Vector, int], position: Fraction) -> Radicals:
         """The sum whose sign is the order at a position; of logarithms if all exponents are 0."""
-        exponents = self._exponents(position)
+        exponents = self.line.exponents(position)
         logarithm = not any(exponents)
         return Radicals(
             tuple(terms.values()),
@@ -180,7 +165,7 @@ class Comparison:
     def _bases(self, vector: Vector, position: Fraction) -> tuple[Fraction, ...]:
         if self.line.product:
             return tuple(Fraction(delta) for delta in vector)
-        return (sum_at(self._distance(vector), position),)
+        return (sum_at(self.line.distance(vector), position),)
 
     def _vanishes(self, terms: dict[Vector, int], low: float, high: float) -> bool:
         """Are the two values proved equal at every t, as sums of these terms?
@@ -193,107 +178,7 @@ class Comparison:
         if not (self.line.infinite or self._powers_are_one(place)):
             if self._number(terms, Fraction(place)).differs_from_zero:
                 return False
-        if self.line.product:
-            return self._product_vanishes(terms)
-        return self._power_vanishes(terms)
-
-    def _product_vanishes(self, terms: dict[Vector, int]) -> bool:
-        """Group the terms by the slope of their exponent, then test each group at t = 0."""
-        bases = {vector: tuple(map(Fraction, vector)) for vector in terms}
-        exponents = self._exponents(Fraction(0))
-        return all(
-            len(group) > 1
-            and is_zero(
-                Radicals(
-                    tuple(terms[vector] for vector in group),
-                    tuple(bases[vector] for vector in group),
-                    exponents,
-                )
-            )
-            for group in self._with_equal_slopes(bases)
-        )
-
-    def _with_equal_slopes(self, bases: dict[Vector, tuple[Fraction, ...]]) -> list[list[Vector]]:
-        """Distance vectors whose products of powers are multiples of each other.
-
-        Products of small powers are equal rationals then. Of large ones the slopes of the exponents
-        are compared: those that differ by more than thousands of roundings as floats.
-        """
-        slopes = tuple(Fraction(slope) for _, slope in self.line.alpha)
-        products = power_products(list(bases.values()), slopes)
-        if products is not None:
-            classes: dict[fmpq, list[Vector]] = {}
-            for vector, product in zip(bases, products, strict=True):
-                classes.setdefault(product, []).append(vector)
-            return list(classes.values())
-        groups: list[tuple[float, float, list[Vector]]] = []
-        for vector in bases:
-            parts = [
-                slope * math.log(delta)
-                for (_, slope), delta in zip(self.line.alpha, vector, strict=True)
-            ]
-            slope, size = math.fsum(parts), math.fsum(map(abs, parts))
-            for other, other_size, group in groups:
-                if abs(slope - other) > 1e-12 * (size + other_size):
-                    continue
-                pair = bases[vector], bases[group[0]]
-                if is_zero(Radicals((1, -1), pair, slopes, logarithm=True)):
-                    group.append(vector)
-                    break
-            else:
-                groups.append((slope, size, [vector]))
-        return [group for _, _, group in groups]
-
-    def _power_vanishes(self, terms: dict[Vector, int]) -> bool:
-        """Identity of sums of d(t) ** alpha(t), d affine.
-
-        If alpha moves, powers of different affine functions are independent (compare their
-        monodromy at the zeros of d), so equal ones must cancel.  If alpha is fixed, d's that are
-        multiples of each other are put together; a whole number alpha >= 0 gives polynomials.
-        """
-        alpha, slope = (Fraction(1), Fraction(0))
-        if not self.line.infinite:
-            alpha, slope = (Fraction(value) for value in self.line.alpha[0])
-        functions: Counter[tuple[Fraction, Fraction]] = Counter()
-        for vector, count in terms.items():
-            functions[self._distance(vector)] += count
-        if all(count == 0 for count in functions.values()):
-            return True
-        if slope != 0:
-            return False
-        if alpha > 0 and alpha.denominator == 1 and alpha <= 64:
-            total = fmpq_poly([0])
-            for (start, rate), count in functions.items():
-                total += count * fmpq_poly([_fmpq(start), _fmpq(rate)]) ** int(alpha)
-            return bool(total == fmpq_poly([0]))
-        groups: dict[tuple[Fraction, Fraction], list[tuple[Fraction, int]]] = {}
-        for (start, rate), count in functions.items():
-            scale = start if start != 0 else rate
-            groups.setdefault((start / scale, rate / scale), []).append((scale, count))
-        if alpha == 0:
-            if any(
-                sum(count for _, count in group) for key, group in groups.items() if key[1] != 0
-            ):
-                return False
-            everything = [entry for group in groups.values() for entry in group]
-            return is_zero(
-                Radicals(
-                    tuple(count for _, count in everything),
-                    tuple((scale,) for scale, _ in everything),
-                    (Fraction(1),),
-                    logarithm=True,
-                )
-            )
-        return all(
-            is_zero(
-                Radicals(
-                    tuple(count for _, count in group),
-                    tuple((abs(scale),) for scale, _ in group),
-                    (alpha,),
-                )
-            )
-            for group in groups.values()
-        )
+        return vanishes(self.line, terms)
 
     def on(self, low: float, high: float, *, low_end: bool = False, high_end: bool = False) -> int:
         """Order on all of [low, high], without an end at which it was asked "just inside"."""
@@ -306,7 +191,7 @@ class Comparison:
             return TIE
         if self.line.infinite:
             return self._order_of_affine(terms, low, high, low_end=low_end, high_end=high_end)
-        totals = [sum(self._exponents(Fraction(t))) for t in (low, high)]
+        totals = [sum_at(self.line.total, Fraction(t)) for t in (low, high)]
         if totals[0] * totals[1] < 0:
             zero = float(
                 Fraction(low)
@@ -342,7 +227,10 @@ class Comparison:
         signs = [
             _sign(
                 sum(
-                    (count * sum_at(self._distance(v), Fraction(t)) for v, count in terms.items()),
+                    (
+                        count * sum_at(self.line.distance(v), Fraction(t))
+                        for v, count in terms.items()
+                    ),
                     Fraction(0),
                 )
             )
@@ -356,7 +244,7 @@ class Comparison:
 
     def _powers_are_one(self, t: float) -> bool:
         """Are all exponents 0 at t, but not around it? There sums of powers vanish trivially."""
-        return not any(self._exponents(Fraction(t))) and any(slope for _, slope in self.line.alpha)
+        return self.line.origin == Fraction(t)
 
     def _zeros(self, terms: dict[Vector, int], t: float) -> int:
         """Order to which the sum of powers is known to vanish at t.
@@ -365,7 +253,7 @@ class Comparison:
         agree (for product linkage only along the direction of the segment, which is not tested).
         """
         position = Fraction(t)
-        exponents = self._exponents(position)
+        exponents = self.line.exponents(position)
         trivial = self._powers_are_one(t)
         logarithm = not any(exponents) and not (trivial and self.line.product)
         number = Radicals(
@@ -402,7 +290,9 @@ class Comparison:
                 self._exponent_of[vector] = start, rate
             start, rate = self._exponent_of[vector]
             return exponential_series(start + centre * rate, rate * half, n_terms)
-        distance, step = (arb(_fmpq(part)) for part in self._distance(vector))
+        distance, step = (
+            arb(fmpq(part.numerator, part.denominator)) for part in self.line.distance(vector)
+        )
         alpha, moved = (arb(part) for part in self.line.alpha[0])
         return power_series(
             distance + centre * step, half * step, alpha + centre * moved, half * moved, n_terms
@@ -417,14 +307,5 @@ def _multiplicities(block: Floats) -> dict[Vector, int]:
     return Counter(tuple(column) for column in block.T.tolist())
 
 
-def sum_at(function: tuple[Fraction, Fraction], t: Fraction) -> Fraction:
-    """Value of an affine function."""
-    return function[0] + t * function[1]
-
-
 def _sign(value: Fraction) -> int:
     return (value > 0) - (value < 0)
-
-
-def _fmpq(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)

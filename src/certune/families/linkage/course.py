@@ -32,6 +32,8 @@ from certune.kernels.series import (
 )
 
 Floats = NDArray[np.float64]
+Vector = tuple[float, ...]
+"""Distances of one pair of points, one for each metric."""
 
 LARGEST_EXPONENT_RANGE = 600.0
 
@@ -68,6 +70,22 @@ class Line:
         """The exponents, which must be finite, as rational numbers."""
         return tuple((Fraction(value), Fraction(slope)) for value, slope in self.alpha)
 
+    def exponents(self, t: Fraction) -> tuple[Fraction, ...]:
+        """The exponents at t, which must be finite."""
+        return tuple(value + t * slope for value, slope in self.exact_alpha)
+
+    @cached_property
+    def _exact_weights(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        return tuple((Fraction(value), Fraction(slope)) for value, slope in self.weights)
+
+    def distance(self, vector: Vector) -> tuple[Fraction, Fraction]:
+        """The combined distance of a pair of points: (value at 0, slope)."""
+        start = slope = Fraction(0)
+        for delta, (value, rate) in zip(map(Fraction, vector), self._exact_weights, strict=True):
+            start += value * delta
+            slope += rate * delta
+        return start, slope
+
     @cached_property
     def total(self) -> tuple[Fraction, Fraction]:
         """The sum of all exponents: (value at 0, slope)."""
@@ -89,6 +107,11 @@ class Line:
         if self.origin is None or Fraction(float(self.origin)) != self.origin:
             return None
         return float(self.origin)
+
+
+def sum_at(function: tuple[Fraction, Fraction], t: Fraction) -> Fraction:
+    """Value at t of an affine function (value at 0, slope)."""
+    return function[0] + t * function[1]
 
 
 class Stretch(NamedTuple):

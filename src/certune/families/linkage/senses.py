@@ -18,7 +18,8 @@ def courses_along(
 ) -> tuple[list[Course], list[float]]:
     """Courses that together cover [low, high], and points of their own.
 
-    They overlap in the two floats beside the place where the order turns round, if that is none.
+    They overlap in the two floats beside the place where the order turns round, if that is none:
+    there trees of both senses count, of which one is the right one (docs/theory/linkage-sweep.md).
     """
     if not line.product:
         return [make_course(instance, line, low, high)], []
