@@ -56,7 +56,7 @@ from certune.kernels.search_state import Exact, Pairs, Values, enlarged, rewind,
 from certune.kernels.series import DEGREE, MOVING
 from certune.kernels.sweep_start import first_clusters, new_settled, new_trail
 
-__all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "CROSSES", "IDENTITY", "NARROW", "sweep"]
+__all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "CROSSES", "IDENTITY", "sweep"]
 
 MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals stay undecided
 MOST_UNKNOWN_LEAVES = 4000  # after that many undecided leaves no interval is split any more

@@ -312,8 +312,7 @@ def sweep_course(
     prunings = (pruning.objective, pruning.reference, pruning.k)
     ties = np.array([course.low, *special, course.high])
     found = []
-    wide = course.high - course.low > kernel.NARROW * max(1.0, abs(course.low))
-    if followed and wide and (course.mode != MOVING or course.kind == MEAN):
+    if followed and (course.mode != MOVING or course.kind == MEAN):
         intervals, info, splits, marks, partitions, left_over = follow(
             *functions, panels, _among(panels, ties), *start, *prunings
         )
