@@ -95,22 +95,14 @@ def pair_range(mode, first, second, labels, low, high):
 
 
 @linked
-def panel_error(mode, box_cox, first, second, labels, power, low, high, input_error):
-    """Relative model error on a panel and the common scale (log) to divide the values by.
-
-    ``power`` is (alpha at t = 0, d alpha / dt).  Returns (error, scale).
-    """
-    smallest, largest = pair_range(mode, first, second, labels, low, high)
-    return range_error(
-        mode, box_cox, smallest, largest, first, second, labels, power, low, high, input_error
-    )
-
-
-@linked
 def range_error(
     mode, box_cox, smallest, largest, first, second, labels, power, low, high, input_error
 ):
-    """`panel_error` when the result of `pair_range` is known (it is fixed unless MOVING)."""
+    """Relative model error on a panel and the common scale (log) to divide the values by.
+
+    ``power`` is (alpha at t = 0, d alpha / dt); ``smallest`` and ``largest`` are those of
+    `pair_range`.  Returns (error, scale).
+    """
     if not smallest <= largest:
         return 0.0, 0.0
     half = 0.5 * (high - low)

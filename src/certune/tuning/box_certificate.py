@@ -23,7 +23,6 @@ from certune.families.base import Family
 from certune.tuning.branching import Cover
 from certune.tuning.certificate import write_whole
 
-MALFORMED = (CertuneError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 FORMAT_VERSION = 1
 FORMAT_NAME = "certune box certificate"
 LEAF = -1
