@@ -226,3 +226,25 @@ def test_patience_at_a_point():
         patience.failed(0.5, 0.5)
     assert not patience.lasts(0.5, 0.5)
     assert patience.lasts(math.nextafter(0.5, 1), math.nextafter(0.5, 1))
+
+
+@pytest.mark.parametrize("kind", ["min-max", "power-mean"])
+def test_lines_from_alpha_0_are_decided_though_distances_would_be_negative_before_it(kind):
+    # Before the start of the line the squared distances have a negative weight.
+    segment = ct.Segment(
+        {"alpha": 0.0, "weights": (0.0, 1.0)}, {"alpha": 0.375, "weights": (0.625, 0.375)}
+    )
+    family = ct.Linkage(kind, alpha=(0, 1), weights="tune", n_metrics=2)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        instance = ct.ClusteringInstance(
+            10.0 ** rng.uniform(-4, 4, (12, 2)),
+            metrics=("sqeuclidean", "chebyshev"),
+            target=np.arange(12) % 3,
+            k=4,
+        )
+        dual = family.dual(instance, along=segment)
+        assert undecided(dual) < 2e-4  # a share of 1; the distances span 16 orders of magnitude
+        for t in rng.uniform(0, 0.02, 10):
+            value = dual.value_at(t)
+            assert value is None or value == family.run_exact(instance, segment.at(t))

@@ -87,24 +87,30 @@ def _shift_error(pairs, span, low, high):
 
 
 @linked
-def build_averages(
-    flat, stride, mirrored, pairs, offset, labels, sizes, span, low, high, smallest, largest
-):
-    """Fill records of averages on [low, high]; see `build_mean` and `build`.
+def _plan(pairs, labels, span, low, high, smallest, largest):
+    """How values are modelled on [low, high]; ``smallest`` and ``largest`` as for `build`.
 
-    Returns (error, sign, is it in Box-Cox form).
+    Around a zero of alpha the Box-Cox form needs an interval that holds it.  If distances are not
+    positive on all of that, the other form has to do where alpha has one sign.  Returns (error,
+    scale, sign, is it in Box-Cox form, low and high end of the models).
     """
     mode = pairs.mode
     power = pairs.power
     box_cox = needs_box_cox(mode, power, span, low, high)
-    sign = order_sign(power, box_cox, low, high)
     model_low, model_high = _model_interval(power, box_cox, low, high)
     if mode == MOVING:
         smallest, largest = pair_range(
             mode, pairs.first, pairs.second, labels, model_low, model_high
         )
-        if not smallest > 0.0:
-            return np.inf, sign, box_cox
+        if box_cox and not smallest > 0.0:
+            box_cox = not (power[0] + power[1] * low) * (power[0] + power[1] * high) > 0.0
+            model_low, model_high = _model_interval(power, box_cox, low, high)
+            smallest, largest = pair_range(
+                mode, pairs.first, pairs.second, labels, model_low, model_high
+            )
+    sign = order_sign(power, box_cox, low, high)
+    if mode == MOVING and not smallest > 0.0:
+        return np.inf, 0.0, sign, box_cox, model_low, model_high
     error, scale = range_error(
         mode,
         box_cox,
@@ -119,7 +125,25 @@ def build_averages(
         pairs.input_error,
     )
     if not error < 1e-2:
-        return np.inf, sign, box_cox
+        error = np.inf
+    return error, scale, sign, box_cox, model_low, model_high
+
+
+@linked
+def build_averages(
+    flat, stride, mirrored, pairs, offset, labels, sizes, span, low, high, smallest, largest
+):
+    """Fill records of averages on [low, high]; see `build_mean` and `build`.
+
+    Returns (error, sign, is it in Box-Cox form).
+    """
+    mode = pairs.mode
+    power = pairs.power
+    error, scale, sign, box_cox, model_low, model_high = _plan(
+        pairs, labels, span, low, high, smallest, largest
+    )
+    if error == np.inf:
+        return error, sign, box_cox
     build_mean(
         flat,
         stride,
@@ -194,36 +218,18 @@ def build(frame, form, kind, pairs, offset, labels, sizes, span, low, high, smal
             largest,
         )
         return error, sign, box_cox, 0.0
-    mode = pairs.mode
     first = pairs.first
     second = pairs.second
     power = pairs.power
     codes = pairs.codes.view(np.int64)
-    box_cox = needs_box_cox(mode, power, span, low, high)
-    sign = order_sign(power, box_cox, low, high)
-    shift = _shift_error(pairs, span, low, high)
     if form == ENDS:
         build_logs(frame, first, codes, pairs.ordered, labels, smallest - 1.0)
         return fill_ends(frame, pairs, span, low, high, smallest, largest)
-    model_low, model_high = _model_interval(power, box_cox, low, high)
-    smallest, largest = pair_range(mode, first, second, labels, model_low, model_high)
-    if not smallest > 0.0:
-        return np.inf, sign, box_cox, 0.0
-    error, scale = range_error(
-        mode,
-        box_cox,
-        smallest,
-        largest,
-        first,
-        second,
-        labels,
-        power,
-        model_low,
-        model_high,
-        pairs.input_error,
+    error, scale, sign, box_cox, model_low, model_high = _plan(
+        pairs, labels, span, low, high, smallest, largest
     )
-    if not error < 1e-2:
-        return np.inf, sign, box_cox, 0.0
+    if error == np.inf:
+        return error, sign, box_cox, 0.0
     channels = frame.shape[2] // DEGREE
     build_enclosure(
         frame,
@@ -251,7 +257,8 @@ def build(frame, form, kind, pairs, offset, labels, sizes, span, low, high, smal
     if not _all_positive(frame, channels * DEGREE):
         return np.inf, sign, box_cox, 0.0
     enclosure_codes(frame.view(np.int64), sign, first, second, codes, labels, low, high)
-    return error + 8.0 * DEGREE * UNIT + shift, sign, box_cox, 0.0
+    error += 8.0 * DEGREE * UNIT + _shift_error(pairs, span, low, high)
+    return error, sign, box_cox, 0.0
 
 
 @linked
