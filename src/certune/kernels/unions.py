@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from certune.kernels.borrowing import borrowing
 from certune.kernels.chords import blend_row, blend_some, set_bars
-from certune.kernels.frames import AVERAGE
-from certune.kernels.records import blend_records
 from certune.kernels.tree_records import combine, forget
 
 
@@ -120,20 +118,6 @@ def fill_row(panel, records, forest, work, node, keep):
                 records, work.crowd, node, p, q, weight_p, weight_q, work.alive, work.n_alive[0]
             )
         return
-    if panel.form == AVERAGE:
-        _fill_averages(
-            records.flat,
-            records.known,
-            width,
-            node,
-            p,
-            q,
-            weight_p,
-            weight_q,
-            work.alive,
-            work.n_alive[0],
-        )
-        return
     known = records.known
     for i in range(work.n_alive[0]):
         c = work.alive[i]
@@ -157,17 +141,3 @@ def fill_fresh(panel, records, forest, work, node):
     _deepen(panel, work, node, p, q)
     blend_some(records, node, p, q, weight_p, weight_q, work.fresh, work.n_fresh[0])
     blend_some(records, node, p, q, weight_p, weight_q, work.early, work.n_early[0])
-
-
-@borrowing
-def _fill_averages(flat, known, width, node, p, q, weight_p, weight_q, alive, n_alive):
-    for i in range(n_alive):
-        c = alive[i]
-        if c == node:
-            continue
-        key = node * width + c if node < c else c * width + node
-        key_p = p * width + c if p < c else c * width + p
-        key_q = q * width + c if q < c else c * width + q
-        if not known[key] and known[key_p] and known[key_q]:
-            blend_records(flat, 8 * key_p, 8 * key_q, weight_p, weight_q, flat, 8 * key, 8 * key)
-            known[key] = 1

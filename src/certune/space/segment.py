@@ -85,7 +85,7 @@ class Segment:
             key: (0.0,) * len(value) if isinstance(value, tuple) else 0.0
             for key, value in others.items()
         }
-        return cls._of({name: 0.0, **others}, {name: 1.0, **still}, first, last)
+        return object.__new__(cls)._set({name: 0.0, **others}, {name: 1.0, **still}, first, last)
 
     @classmethod
     def line(
@@ -111,7 +111,9 @@ class Segment:
             )
         if not any(np.any(value) for value in step.values()):
             raise ParameterError(f"The direction of a Segment must not be zero, got {step!r}.")
-        return cls._of(start, step, *check_range("The domain of the segment", low, high))
+        return object.__new__(cls)._set(
+            start, step, *check_range("The domain of the segment", low, high)
+        )
 
     def restrict(self, low: float, high: float) -> Segment:
         """Return the part of the line on a smaller domain.
@@ -134,7 +136,7 @@ class Segment:
                 f"The new domain must lie in [{self.low!r}, {self.high!r}], "
                 f"got [{first!r}, {last!r}]."
             )
-        return self._of(self.origin, self.direction, first, last)
+        return object.__new__(type(self))._set(self.origin, self.direction, first, last)
 
     @property
     def name(self) -> str:
@@ -179,28 +181,17 @@ class Segment:
                 return t
         return None
 
-    @classmethod
-    def _of(
-        cls,
-        origin: dict[str, ParameterValue],
-        direction: dict[str, ParameterValue],
-        low: float,
-        high: float,
-    ) -> Segment:
-        segment = object.__new__(cls)
-        segment._set(origin, direction, low, high)
-        return segment
-
     def _set(
         self,
         origin: dict[str, ParameterValue],
         direction: dict[str, ParameterValue],
         low: float,
         high: float,
-    ) -> None:
+    ) -> Segment:
         fields = {"origin": origin, "direction": direction, "low": low, "high": high}
         for field, value in fields.items():
             object.__setattr__(self, field, value)
+        return self
 
 
 def _entries(value: ParameterValue) -> tuple[float, ...]:
