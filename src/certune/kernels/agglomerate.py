@@ -23,8 +23,9 @@ from certune.kernels.compare import (
 )
 from certune.kernels.cost_memory import recalled_cost
 from certune.kernels.decisions import settle
+from certune.kernels.enclosures import merge_enclosure
 from certune.kernels.ends import merge_ends
-from certune.kernels.frames import AVERAGE, ENDS, merge_average, merge_enclosure
+from certune.kernels.frames import AVERAGE, ENDS, merge_average
 from certune.kernels.identities import merge_enclosure_codes
 from certune.kernels.pruning import fill_table, join
 from certune.kernels.search_state import save_row

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from certune.kernels.enclosures import build_enclosure
 from certune.kernels.ends import build_logs, ends_error, fill_end
 from certune.kernels.frames import (
     AVERAGE,
     ENDS,
-    build_enclosure,
     build_mean,
     kind_of_values,
     pair_range,

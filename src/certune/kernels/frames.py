@@ -8,7 +8,7 @@ ENDS       minima and maxima of fixed distances, see `certune.kernels.ends`;
 ENCLOSURE  minima and maxima of moving distances: the pair that attains the minimum may change
            inside the interval, so lower and upper coefficients enclose it, channel by channel
            ``(min lower, max lower, min upper, max upper)`` or ``(lower, upper)``, followed by the
-           codes of the two extreme pairs.
+           codes of the two extreme pairs; see `certune.kernels.enclosures`.
 
 All coefficients are positive, so they are ordered like the integers with the same bits.  Records
 of removed slots and of the diagonal hold meaningless positive numbers.
@@ -219,7 +219,7 @@ def build_mean(
                     )
                     if is_first[begin + j]:
                         target[place[begin + j] : place[begin + j] + DEGREE] = 0.0
-                    _add_series(target, place[begin + j], series)
+                    add_series(target, place[begin + j], series)
             else:
                 if mode == AFFINE:
                     for j in range(count):
@@ -252,88 +252,13 @@ def build_mean(
 
 
 @linked
-def _add_series(target, start, series):
+def add_series(target, start, series):
     """Add the Bernstein coefficients of a Taylor series to the record at ``start``."""
     for j in range(DEGREE):
         total = 0.0
         for k in range(TERMS):
             total += series[k] * MONOMIALS[k, j]
         target[start + j] += total
-
-
-@linked
-def build_enclosure(frame, kind, box_cox, first, second, labels, power, low, high, scale):
-    """Fill a frame of enclosed minima and maxima on [low, high] from the moving point pairs."""
-    slots = frame.shape[0]
-    channels = (frame.shape[2] - 2) // DEGREE
-    half = 0.5 * (high - low)
-    centre = low + half
-    at_centre = power[0] + power[1] * centre
-    model = np.empty(DEGREE)
-    series = np.empty(TERMS)
-    work = np.empty(TERMS + 1)
-    unscale = math.exp(-scale)
-    members, start = members_by_slot(labels, slots)
-    frame[:] = 1.0
-    for x in range(slots):
-        for z in range(x + 1, slots):
-            record = frame[x, z]
-            seen = False
-            for i in range(start[x], start[x + 1]):
-                for j in range(start[z], start[z + 1]):
-                    a = members[i]
-                    b = members[j]
-                    moving_series(
-                        (first[a, b] + centre * second[a, b]) * unscale,
-                        second[a, b] * unscale,
-                        at_centre,
-                        power[1],
-                        half,
-                        box_cox,
-                        series,
-                        work,
-                    )
-                    model[:] = 0.0
-                    _add_series(model, 0, series)
-                    for channel in range(channels):
-                        role = channel_role(kind, channel) if seen else 9
-                        _absorb(record, channel * DEGREE, role, model)
-                    seen = True
-            for lane in range(channels * DEGREE):
-                frame[z, x, lane] = record[lane]
-
-
-@borrowing
-def channel_role(kind, channel):
-    """Say what a channel keeps.
-
-    -1/+1: the coefficientwise min/max, -2/+2: the coefficients of the pair that is smaller/larger
-    in the middle.
-    """
-    if kind == MINMAX:
-        return (-1, 2, -2, 1)[channel]
-    if kind == MINIMUM:
-        return -1 if channel == 0 else -2
-    return 2 if channel == 0 else 1
-
-
-@borrowing
-def _absorb(record, start, role, other):
-    """Merge other coefficients into the channel of a record that starts at lane ``start``."""
-    middle = DEGREE // 2
-    if role == -1:
-        for k in range(DEGREE):
-            record[start + k] = min(record[start + k], other[k])
-    elif role == 1:
-        for k in range(DEGREE):
-            record[start + k] = max(record[start + k], other[k])
-    elif (
-        role == 9
-        or (role == -2 and other[middle] < record[start + middle])
-        or (role == 2 and other[middle] > record[start + middle])
-    ):
-        for k in range(DEGREE):
-            record[start + k] = other[k]
 
 
 @linked
@@ -370,21 +295,6 @@ def merge_average(flat, slots, x, y, weight_x, weight_y, active, n_active):
             here,
             (z * slots + x) * DEGREE,
         )
-
-
-@borrowing
-def merge_enclosure(frame, kind, x, y, active, n_active):
-    """Do the same for enclosures, except their codes."""
-    channels = (frame.shape[2] - 2) // DEGREE
-    for i in range(n_active):
-        z = active[i]
-        record = frame[x, z]
-        other = frame[y, z]
-        for channel in range(channels):
-            start = channel * DEGREE
-            _absorb(record, start, channel_role(kind, channel), other[start : start + DEGREE])
-        for lane in range(channels * DEGREE):
-            frame[z, x, lane] = record[lane]
 
 
 @linked
