@@ -72,6 +72,18 @@ def until(panel, chords, bars, share):
     return until_chord(bundled(panel), chords, bars, share, 0, 2)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("depth", [0, 1, 20, 500])
+def test_bars_allow_for_the_roundings_of_two_nodes(depth, sign):
+    panel = panel_with(1.01, sign, 0.25)
+    error = Fraction(1 + 3 * 2 * depth + 3) * Fraction(KEY_UNIT)
+    growth = (1 + error) / (1 - error)
+    factor, offset = map(Fraction, bars_with(panel, depth))
+    assert factor >= Fraction(panel.key_factor) * growth
+    assert offset >= Fraction(panel.key_offset) * (1 + error)
+    assert factor < Fraction(panel.key_factor) * (1 + 4 * error + Fraction(2) ** -18)
+
+
 @settings(deadline=None)
 @given(st.lists(st.tuples(positive, st.floats(-1.25, 1.25)), min_size=1, max_size=6))
 def test_averages_of_exponentials_lie_between_their_chord_and_a_part_of_it(terms):
