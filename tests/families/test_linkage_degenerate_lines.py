@@ -248,3 +248,23 @@ def test_lines_from_alpha_0_are_decided_though_distances_would_be_negative_befor
         for t in rng.uniform(0, 0.02, 10):
             value = dual.value_at(t)
             assert value is None or value == family.run_exact(instance, segment.at(t))
+
+
+@pytest.mark.parametrize("length", [2.0**-30, 2.0**-48])
+def test_short_lines_far_from_the_origin_have_few_panels(length, monkeypatch):
+    counts = []
+    edges = sweeping._edges
+
+    def counted(*arguments):
+        found = edges(*arguments)
+        counts.append(len(found))
+        return found
+
+    monkeypatch.setattr(sweeping, "_edges", counted)
+    grid = np.stack(np.meshgrid(range(4), range(3)), -1).reshape(-1, 2)
+    family = ct.Linkage("product", alpha=[(-4, 4)])
+    (name,) = family.alpha_names
+    segment = ct.Segment({name: -3.5}, {name: -3.5 + length})
+    function = check(family, instance_of(grid, ("chebyshev",)), segment)
+    assert function.n_pieces == 1
+    assert max(counts) <= 3

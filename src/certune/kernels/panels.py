@@ -18,6 +18,8 @@ from certune.kernels.frames import pair_range, range_error
 from certune.kernels.linking import linked
 from certune.kernels.series import AFFINE, MINMAX, MOVING
 
+MOST_PANELS = 1_000_000
+
 
 class Rows(NamedTuple):
     """Distances from a slot to all others: merged slots have rows of their own.
@@ -224,52 +226,32 @@ def panel_edges(mode, first, second, labels, power, low, high, input_error, tole
     extent = np.zeros(2)
     if mode != MOVING:
         extent[0], extent[1] = pair_range(mode, first, second, labels, low, high)
+    pairs = (mode, first, second, labels, power, input_error, extent)
     if mode == AFFINE or power[1] == 0.0:
-        box = mode != AFFINE and power[0] == 0.0
-        return _cut_evenly(
-            mode, box, first, second, labels, power, low, high, input_error, extent, tolerance
-        )
+        box_cox = mode != AFFINE and power[0] == 0.0
+        return _cut_evenly(pairs, box_cox, low, high, tolerance)
     zero = -power[0] / power[1]
     reach = max(abs(high - zero), abs(low - zero))
-    while reach > 1e-12:
-        error = _error(
-            mode,
-            True,
-            first,
-            second,
-            labels,
-            power,
-            zero - reach,
-            zero + reach,
-            input_error,
-            extent,
-        )
-        if error <= tolerance:
-            break
+    while reach > 1e-12 and not _error(pairs, True, zero - reach, zero + reach) <= tolerance:
         reach *= 0.85
     start = max(low, zero - reach)
     stop = min(high, zero + reach)
     if start >= stop:
-        return _cut_evenly(
-            mode, False, first, second, labels, power, low, high, input_error, extent, tolerance
-        )
+        return _cut_evenly(pairs, False, low, high, tolerance)
     edges = np.array([start, stop])
     if low < start:
-        before = _cut_evenly(
-            mode, False, first, second, labels, power, low, start, input_error, extent, tolerance
-        )
+        before = _cut_evenly(pairs, False, low, start, tolerance)
         edges = np.concatenate((before[:-1], edges))
     if stop < high:
-        after = _cut_evenly(
-            mode, False, first, second, labels, power, stop, high, input_error, extent, tolerance
-        )
+        after = _cut_evenly(pairs, False, stop, high, tolerance)
         edges = np.concatenate((edges, after[1:]))
     return edges
 
 
 @linked
-def _error(mode, box_cox, first, second, labels, power, low, high, input_error, extent):
-    """Model error on one panel; ``extent`` is `pair_range`, which moves in the MOVING mode only."""
+def _error(pairs, box_cox, low, high):
+    """Model error on one panel; the extent is `pair_range`, which moves in the MOVING mode only."""
+    mode, first, second, labels, power, input_error, extent = pairs
     smallest, largest = extent[0], extent[1]
     if mode == MOVING:
         smallest, largest = pair_range(mode, first, second, labels, low, high)
@@ -282,33 +264,23 @@ def _error(mode, box_cox, first, second, labels, power, low, high, input_error, 
 
 
 @linked
-def _cut_evenly(
-    mode, box_cox, first, second, labels, power, low, high, input_error, extent, tolerance
-):
+def _error_of_cut(pairs, box_cox, low, high, count):
+    """Largest error on so many panels of equal widths: that of one of the outer ones."""
+    step = (high - low) / count
+    return max(
+        _error(pairs, box_cox, low, low + step),
+        _error(pairs, box_cox, low + (count - 1) * step, high),
+    )
+
+
+@linked
+def _cut_evenly(pairs, box_cox, low, high, tolerance):
+    # The error of the inputs stays, however narrow panels are.
+    narrowest = _error_of_cut(pairs, box_cox, low, high, MOST_PANELS)
+    tolerance = max(tolerance, 2.0 * narrowest)
     count = 1.0
-    while count < 1e6:
-        accurate = True
-        n = int(count)
-        step = (high - low) / n
-        for i in range(n):
-            if i > 1 and i < n - 1:
-                continue  # the error is largest at one of the ends
-            error = _error(
-                mode,
-                box_cox,
-                first,
-                second,
-                labels,
-                power,
-                low + i * step,
-                low + (i + 1) * step,
-                input_error,
-                extent,
-            )
-            if not error <= tolerance:
-                accurate = False
-                break
-        if accurate:
+    while narrowest < np.inf and count < MOST_PANELS:
+        if _error_of_cut(pairs, box_cox, low, high, int(count)) <= tolerance:
             break
         count = max(count + 1.0, count * 1.2)
     edges = low + (high - low) * (np.arange(int(count) + 1) / int(count))

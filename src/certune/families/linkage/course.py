@@ -271,23 +271,33 @@ def _check_exponents(power: Floats, spread: float, low: float, high: float) -> N
         )
 
 
+def _sum_error(exponents: Floats, logs: Floats) -> float:
+    """Error of logarithms of distances, with exponents of such sizes, and of their sum."""
+    sizes = _combine(np.abs(exponents), np.abs(logs))
+    return (2 * len(logs) + 8) * UNIT * (1.0 + float(sizes.max()))
+
+
 def _product_course(
     instance: ClusteringInstance, line: Line, low: float, high: float, sense: int
 ) -> Course:
     logs = instance.log_distances
-    reach = max(abs(low), abs(high), 1.0)  # at least 1: the slopes themselves are used on rays
-    sizes = _combine([abs(value) + reach * abs(slope) for value, slope in line.alpha], np.abs(logs))
-    error = (2 * len(logs) + 8) * UNIT * (1.0 + float(sizes.max()))
-    second = _combine([slope for _, slope in line.alpha], logs)
+    values, slopes = zip(*line.alpha, strict=True)
     total, total_slope = line.total
     ray = line.origin_of_ray
-    if not line.moves and not any(value for value, _ in line.alpha):
+    if not line.moves and not any(values):
+        error = _sum_error(np.ones(len(logs)), logs)
         fixed, power = np.sum(logs, axis=0), np.zeros(2)
     elif ray is not None and total_slope != 0:
-        sign = 1.0 if total_slope > 0 else -1.0
-        fixed, power = sign * second, np.array([-sign * ray, sign])
+        # Slopes are tiny if the segment is short; a power of 2 brings no rounding.
+        largest = max(map(abs, slopes))
+        scale = math.copysign(2.0 ** math.frexp(largest)[1], total_slope)
+        exponents = np.array(slopes) / scale
+        error = _sum_error(exponents, logs)
+        fixed, power = _combine(exponents, logs), np.array([-scale * ray, scale])
     else:
-        first = _combine([value for value, _ in line.alpha], logs)
+        reach = max(abs(low), abs(high), 1.0)
+        error = _sum_error(np.abs(values) + reach * np.abs(slopes), logs)
+        first, second = _combine(values, logs), _combine(slopes, logs)
         middle = total + total_slope * (Fraction(low) + Fraction(high)) / 2
         power = np.array([sense or (-1.0 if middle < 0 else 1.0), 0.0])
         return _affine_course(instance, line, first, second, power, error, low, high)

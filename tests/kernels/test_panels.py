@@ -1,0 +1,43 @@
+"""Panels on which models are accurate enough."""
+
+import numpy as np
+import pytest
+
+from certune.kernels.frames import pair_range, range_error
+from certune.kernels.panels import panel_edges
+from certune.kernels.series import AFFINE, POWER
+
+TOLERANCE = 1e-9
+
+
+def random_logs(n=8):
+    logs = np.random.default_rng(0).normal(size=(n, n))
+    return logs + logs.T
+
+
+def edges_and_errors(mode, power, input_error, tolerance=TOLERANCE):
+    logs, labels = random_logs(), np.arange(8)
+    arguments = (mode, logs, logs, labels)
+    edges = panel_edges(*arguments, power, 1.0, 40.0, input_error, tolerance)
+    extent = pair_range(*arguments, 0.0, 0.0)
+    errors = [
+        range_error(mode, False, *extent, logs, logs, labels, power, low, high, input_error)[0]
+        for low, high in zip(edges[:-1], edges[1:], strict=True)
+    ]
+    return edges, errors
+
+
+@pytest.mark.parametrize(("mode", "power"), [(AFFINE, (1.0, 0.0)), (POWER, (0.0, 1.0))])
+@pytest.mark.parametrize("input_error", [1e-15, 1e-8])
+def test_models_are_as_accurate_as_asked_for_or_as_the_inputs(mode, power, input_error):
+    edges, errors = edges_and_errors(mode, np.array(power), input_error)
+    assert edges[0] == 1.0 and edges[-1] == 40.0 and np.all(np.diff(edges) > 0)
+    assert 4 < len(edges) < 400
+    # A narrow panel has what comes from the inputs: their error times the exponents.
+    from_inputs = input_error * 41.0
+    assert max(errors) <= max(TOLERANCE, 2.5 * from_inputs)
+
+
+def test_inputs_without_accuracy_are_not_cut_into_a_million_panels():
+    edges, _ = edges_and_errors(POWER, np.array((0.0, 1.0)), np.inf)
+    assert len(edges) == 2
