@@ -248,3 +248,52 @@ def test_lines_from_alpha_0_are_decided_though_distances_would_be_negative_befor
         for t in rng.uniform(0, 0.02, 10):
             value = dual.value_at(t)
             assert value is None or value == family.run_exact(instance, segment.at(t))
+
+
+def questions(monkeypatch):
+    """Count the questions that the sweep asks the exact layer."""
+    asked = []
+    original = sweeping.Comparison
+    monkeypatch.setattr(sweeping, "Comparison", lambda *data: asked.append(data) or original(*data))
+    return asked
+
+
+RAYS = [
+    ((-1, 1), (1, -1)),  # sum 0, the origin is t = 1/2
+    ((-2, 2), (3, -3)),  # sum 0, the origin is t = 2/5
+    ((-2, -1), (3, 1.5)),  # the origin is t = 2/5
+    ((-2, 1), (4, -2)),  # the origin is t = 1/3, and the sum turns round there
+]
+
+
+@pytest.mark.parametrize(("start", "stop"), RAYS)
+def test_few_comparisons_beside_the_origin_are_exact_questions(start, stop, monkeypatch):
+    """All products are 1 at the origin, but their logarithms tell them apart beside it."""
+    asked = questions(monkeypatch)
+    family, segment = product_line(start, stop)
+    points = np.random.default_rng(1).normal(size=(30, 3)).round(1)
+    family.dual(instance_of(points), along=segment)
+    assert len(asked) < 100
+
+
+@pytest.mark.parametrize(("start", "stop"), RAYS)
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_through_the_origin(start, stop, seed):
+    """Beside the origin the order is that of powers with the direction as exponents."""
+    rng = np.random.default_rng(seed)
+    points = (rng.integers(0, 4, (11, 2)), rng.integers(0, 2, (11, 5)), rng.normal(size=(11, 1)))
+    instance = instance_of(points[seed % 3])
+    family, segment = product_line(start, stop)
+    function = check(family, instance, segment, open_width=1e-10)
+    direction = np.array(list(segment.direction.values()))
+    origin = -Fraction(start[0]) / Fraction(direction[0])
+    near = float(origin)
+    for t in (math.nextafter(near, 0), near, math.nextafter(near, 1)):
+        side = (t > origin) - (t < origin)
+        params = dict(zip(family.alpha_names, side * 2.0**-52 * direction, strict=True))
+        value = function.value_at(t)
+        assert value is None or value == family.run_exact(instance, params)
+    at_origin = family.run_exact(instance, dict.fromkeys(family.alpha_names, 0.0))
+    if near != origin:
+        around = function.restrict(math.nextafter(near, 0), math.nextafter(near, 1))
+        assert -(-1 * around).upper_bound_exact <= at_origin <= around.upper_bound_exact

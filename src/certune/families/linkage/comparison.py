@@ -28,6 +28,7 @@ from certune.families.linkage.instance import ClusteringInstance
 NEARER, TIE, FARTHER, UNKNOWN = 1, 0, -1, 2
 
 Floats = NDArray[np.float64]
+Position = float | Fraction
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Comparison:
             return block[:, distances <= distances.min() + margin]
         return block[:, distances >= distances.max() - margin]
 
-    def at(self, t: float) -> int:
+    def at(self, t: Position) -> int:
         """Order at one parameter."""
         position = Fraction(t)
         terms = self._terms([position])
@@ -167,21 +168,26 @@ class Comparison:
             return tuple(Fraction(delta) for delta in vector)
         return (sum_at(self.line.distance(vector), position),)
 
-    def _vanishes(self, terms: dict[Vector, int], low: float, high: float) -> bool:
+    def _vanishes(self, terms: dict[Vector, int], low: Position, high: Position) -> bool:
         """Are the two values proved equal at every t, as sums of these terms?
 
         They are not if they differ at a place in between, which is quickly seen.
         """
         if not terms:
             return True
-        place = low + 0.5 * (high - low)
+        place = float(low + 0.5 * float(high - low))
         if not (self.line.infinite or self._powers_are_one(place)):
             if self._number(terms, Fraction(place)).differs_from_zero:
                 return False
         return vanishes(self.line, terms)
 
-    def on(self, low: float, high: float, *, low_end: bool = False, high_end: bool = False) -> int:
-        """Order on all of [low, high], without an end at which it was asked "just inside"."""
+    def on(
+        self, low: Position, high: Position, *, low_end: bool = False, high_end: bool = False
+    ) -> int:
+        """Order on all of [low, high], without an end at which it was asked "just inside".
+
+        For product linkage the place inside where all exponents are 0 is left out as well.
+        """
         if not low < high:
             return self.at(low)
         terms = self._terms([Fraction(low), Fraction(high)])
@@ -193,22 +199,22 @@ class Comparison:
             return self._order_of_affine(terms, low, high, low_end=low_end, high_end=high_end)
         totals = [sum_at(self.line.total, Fraction(t)) for t in (low, high)]
         if totals[0] * totals[1] < 0:
-            zero = float(
-                Fraction(low)
-                + totals[0] / (totals[0] - totals[1]) * (Fraction(high) - Fraction(low))
-            )
-            if not (low < zero < high and self._powers_are_one(zero)):
+            zero = self.line.origin
+            if zero is None:
                 return UNKNOWN
-            order = self.on(low, zero, low_end=low_end)
-            return order if order == self.on(zero, high, high_end=high_end) else UNKNOWN
+            # Where all exponents of a product are 0 its value is defined by itself.
+            alone = self.line.product
+            order = self.on(low, zero, low_end=low_end, high_end=alone)
+            after = self.on(zero, high, low_end=alone, high_end=high_end)
+            return order if order == after else UNKNOWN
         zeros_low = self._zeros(terms, low) if low_end else int(self._powers_are_one(low))
         zeros_high = self._zeros(terms, high) if high_end else int(self._powers_are_one(high))
         if zeros_low and zeros_high:
             return UNKNOWN
         sign = sign_on_interval(
             lambda centre, half, n: self._expand(terms, centre, half, n),
-            low,
-            high,
+            _rational(low),
+            _rational(high),
             zeros_low=zeros_low,
             zeros_high=zeros_high,
         )
@@ -221,7 +227,13 @@ class Comparison:
         return order
 
     def _order_of_affine(
-        self, terms: dict[Vector, int], low: float, high: float, *, low_end: bool, high_end: bool
+        self,
+        terms: dict[Vector, int],
+        low: Position,
+        high: Position,
+        *,
+        low_end: bool,
+        high_end: bool,
     ) -> int:
         """Single and complete linkage compare two affine functions: look at the two ends."""
         signs = [
@@ -242,27 +254,30 @@ class Comparison:
             signs[1] = signs[0]
         return -signs[0] if signs[0] == signs[1] != 0 else UNKNOWN
 
-    def _powers_are_one(self, t: float) -> bool:
+    def _powers_are_one(self, t: Position) -> bool:
         """Are all exponents 0 at t, but not around it? There sums of powers vanish trivially."""
         return self.line.origin == Fraction(t)
 
-    def _zeros(self, terms: dict[Vector, int], t: float) -> int:
+    def _zeros(self, terms: dict[Vector, int], t: Position) -> int:
         """Order to which the sum of powers is known to vanish at t.
 
         Where all exponents are 0 it vanishes trivially, and once more if the geometric means
-        agree (for product linkage only along the direction of the segment, which is not tested).
+        agree; those of a product are weighted by the slopes of the exponents.
         """
         position = Fraction(t)
         exponents = self.line.exponents(position)
         trivial = self._powers_are_one(t)
-        logarithm = not any(exponents) and not (trivial and self.line.product)
+        logarithm = not any(exponents)
+        if logarithm:
+            slopes = tuple(slope for _, slope in self.line.exact_alpha)
+            exponents = slopes if trivial else (Fraction(1),) * len(slopes)
         number = Radicals(
             tuple(terms.values()),
             tuple(self._bases(vector, position) for vector in terms),
-            (Fraction(1),) if logarithm else exponents,
+            exponents,
             logarithm=logarithm,
         )
-        return int(trivial) + int(sign_of_radicals(number) == 0 and (logarithm or not trivial))
+        return int(trivial) + int(sign_of_radicals(number) == 0)
 
     def _expand(
         self, terms: dict[Vector, int], centre: arb, half: arb, n_terms: int
@@ -305,6 +320,10 @@ def _multiplicities(block: Floats) -> dict[Vector, int]:
         values, counts = np.unique(block[0], return_counts=True)
         return dict(zip(((value,) for value in values.tolist()), counts.tolist(), strict=True))
     return Counter(tuple(column) for column in block.T.tolist())
+
+
+def _rational(t: Position) -> fmpq:
+    return fmpq(*t.as_integer_ratio())
 
 
 def _sign(value: Fraction) -> int:

@@ -101,17 +101,17 @@ class Line:
         roots = {-value / slope for value, slope in moving}
         return roots.pop() if len(roots) == 1 else None
 
-    @cached_property
-    def origin_of_ray(self) -> float | None:
-        """The same if it is a float."""
-        if self.origin is None or Fraction(float(self.origin)) != self.origin:
-            return None
-        return float(self.origin)
-
 
 def sum_at(function: tuple[Fraction, Fraction], t: Fraction) -> Fraction:
     """Value at t of an affine function (value at 0, slope)."""
     return function[0] + t * function[1]
+
+
+def floats_around(place: Fraction) -> tuple[float, float]:
+    """The neighbouring floats between which a number lies that is none itself."""
+    near = float(place)
+    before = near if Fraction(near) < place else math.nextafter(near, -math.inf)
+    return before, math.nextafter(before, math.inf)
 
 
 class Stretch(NamedTuple):
@@ -164,14 +164,15 @@ class Course:
 
 
 def make_course(
-    instance: ClusteringInstance, line: Line, low: float, high: float, sense: int = 0
+    instance: ClusteringInstance, line: Line, low: float, high: float, side: int = 0
 ) -> Course:
     """Arrays of the pair functions for t in [low, high].
 
-    Exponents of a product have a sum of one sign on a course: ``sense``, or that in the middle.
+    A course of products lies on one ``side`` of the place where their order turns round, -1 before
+    it and 1 behind it; 0 stands for the side of its middle.
     """
     if line.product:
-        return _product_course(instance, line, low, high, sense)
+        return _product_course(instance, line, low, high, side)
     kind = MINMAX if line.kind == "min-max" else MEAN
     alpha, alpha_slope = line.alpha[0]
     if math.isinf(alpha):
@@ -272,29 +273,38 @@ def _check_exponents(power: Floats, spread: float, low: float, high: float) -> N
 
 
 def _product_course(
-    instance: ClusteringInstance, line: Line, low: float, high: float, sense: int
+    instance: ClusteringInstance, line: Line, low: float, high: float, side: int
 ) -> Course:
     logs = instance.log_distances
     reach = max(abs(low), abs(high), 1.0)  # at least 1: the slopes themselves are used on rays
     sizes = _combine([abs(value) + reach * abs(slope) for value, slope in line.alpha], np.abs(logs))
     error = (2 * len(logs) + 8) * UNIT * (1.0 + float(sizes.max()))
     second = _combine([slope for _, slope in line.alpha], logs)
-    total, total_slope = line.total
-    ray = line.origin_of_ray
+    middle = (Fraction(low) + Fraction(high)) / 2
     if not line.moves and not any(value for value, _ in line.alpha):
         fixed, power = np.sum(logs, axis=0), np.zeros(2)
-    elif ray is not None and total_slope != 0:
-        sign = 1.0 if total_slope > 0 else -1.0
-        fixed, power = sign * second, np.array([-sign * ray, sign])
+    elif line.origin is not None and _rounding(line.origin) <= UNIT * reach:
+        sign = _sign(line.total[1]) or side or _sign(middle - line.origin)
+        fixed, power = sign * second, np.array([-sign * float(line.origin), sign])
+        error += float(_rounding(line.origin)) * (1.0 + float(np.ptp(fixed))) ** 2
     else:
         first = _combine([value for value, _ in line.alpha], logs)
-        middle = total + total_slope * (Fraction(low) + Fraction(high)) / 2
-        power = np.array([sense or (-1.0 if middle < 0 else 1.0), 0.0])
+        sense = side * _sign(line.total[1]) or _sign(sum_at(line.total, middle)) or 1
+        power = np.array([float(sense), 0.0])
         return _affine_course(instance, line, first, second, power, error, low, high)
     span = float(np.ptp(fixed))
     _check_exponents(power, span, low, high)
     ends = fixed, fixed
     return Course(instance, line, MEAN, POWER, fixed, fixed, power, error, low, high, ends, span)
+
+
+def _rounding(value: Fraction) -> Fraction:
+    """Error of a number as a float."""
+    return abs(value - Fraction(float(value)))
+
+
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
 
 
 def _affine_course(
