@@ -2,13 +2,15 @@
 
 import math
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 
 import certune as ct
 from certune.exact import radicals
-from certune.families.linkage import identities, revision, sweeping
+from certune.families.linkage import identities, orders, revision, sweeping
 from certune.families.linkage.sweeping import _Patience
 
 TWO = ("euclidean", "cityblock")
@@ -297,3 +299,94 @@ def test_lines_through_the_origin(start, stop, seed):
     if near != origin:
         around = function.restrict(math.nextafter(near, 0), math.nextafter(near, 1))
         assert -(-1 * around).upper_bound_exact <= at_origin <= around.upper_bound_exact
+
+
+def clusters(merges, n):
+    """The sets of points that a tree joins."""
+    members = [frozenset([p]) for p in range(n)]
+    for a, b in merges:
+        members.append(members[int(a)] | members[int(b)])
+    return set(members)
+
+
+def tree_with_many_digits(instance, powers, bits=600):
+    """Greedy average linkage of products of powers, on integers of that many bits."""
+    n = instance.n_points
+    value = {}
+    with ctx.workprec(2 * bits):
+        for i, j in combinations(range(n), 2):
+            logs = (a * arb(d[i, j]).log() for d, a in zip(instance.distances, powers, strict=True))
+            number = (sum(logs, arb(0)).exp() * arb(2) ** bits).floor()
+            value[frozenset((i, j))] = Fraction(int(number.unique_fmpz()))
+    sign = 1 if sum(powers) >= 0 else -1
+    size, alive, merges = [1] * n, list(range(n)), []
+    while len(alive) > 1:
+        x, y = min(
+            ((x, y) for x in alive for y in alive if x < y),
+            key=lambda pair: sign * value[frozenset(pair)],
+        )
+        alive = [z for z in alive if z not in (x, y)]
+        node = len(size)
+        size.append(size[x] + size[y])
+        for z in alive:
+            whole = size[x] * value[frozenset((x, z))] + size[y] * value[frozenset((y, z))]
+            value[frozenset((node, z))] = whole / size[node]
+        alive.append(node)
+        merges.append((x, y))
+    return merges
+
+
+@pytest.mark.parametrize(
+    ("powers", "metrics"),
+    [
+        ((-0.5, 1.0), ("sqeuclidean", "euclidean")),  # 1, but for the rounding of squares
+        ((2.0**-60, -(2.0**-60)), TWO),
+        ((-1e-9, 2e-9), TWO),
+        ((1.0, 1e-17), ("sqeuclidean", "euclidean")),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_products_at_a_point_that_hardly_differ(powers, metrics, seed, monkeypatch):
+    asked = questions(monkeypatch)
+    points = np.random.default_rng(seed).normal(size=(16, 2))
+    instance = instance_of(points, metrics)
+    family = ct.Linkage("product", alpha=[(-2, 2), (-2, 2)])
+    tree = family.solve(instance, dict(zip(family.alpha_names, powers, strict=True)))
+    expected = tree_with_many_digits(instance, powers)
+    assert clusters(tree.children, 16) == clusters(expected, 16)
+    assert len(asked) < 10
+
+
+def test_orders_near_a_tie_are_proved_on_wide_stretches(monkeypatch):
+    """Where sqeuclidean and euclidean distances cancel, all orders change within a rounding."""
+    proofs = []
+    original = orders._stretches
+    monkeypatch.setattr(orders, "_stretches", lambda *data: proofs.append(data) or original(*data))
+    asked = questions(monkeypatch)
+    family, segment = product_line((-1, 1), (1, 1))
+    points = np.random.default_rng(0).normal(size=(24, 2))
+    check(family, instance_of(points, ("sqeuclidean", "euclidean")), segment)
+    assert len(asked) > 500
+    assert len(proofs) < 300
+
+
+def test_next_to_0_no_point_is_special_for_its_few_digits(monkeypatch):
+    """Binary data nearly tie at t = 0; gaps as narrow as roundings lie beside it."""
+    swept = []
+    original = revision.sweep_course
+    monkeypatch.setattr(
+        revision, "sweep_course", lambda *data: swept.append(data) or original(*data)
+    )
+    family, segment = product_line((-2, 1), (3, 1))
+    points = np.random.default_rng(0).integers(0, 2, (24, 10))
+    check(family, instance_of(points), segment)
+    assert len(swept) < 8
+
+
+def test_windows_that_meet_are_one():
+    reach = revision.WINDOW
+    assert revision.windows_around([0.0, reach, 0.5, 4.0]) == [
+        (-reach, 2 * reach),
+        (0.5 - reach, 0.5 + reach),
+        (4.0 - 4 * reach, 4.0 + 4 * reach),
+    ]

@@ -29,12 +29,12 @@ from certune.families.linkage.revision import (
     narrow_zones,
     swept,
     swept_again,
-    window_around,
+    windows_around,
 )
 from certune.families.linkage.sweeping import STRICT_ZONE, Pruning
 from certune.families.linkage.utility import IntegerRatios
 from certune.kernels.covering import joined, ranked_leaves, unsettled_splits
-from certune.kernels.dyadics import holds_simple
+from certune.kernels.dyadics import SIMPLE_BITS, holds_simple
 from certune.kernels.polish import envelope, polish_many
 
 NARROW_GAP = 1e-9
@@ -92,7 +92,7 @@ def assemble(
             tied = [t for t in suspects if not all(cut_zones(*look, t) for look in looks)]
             found = sorted({*found, *tied})
             sweep = partial(swept, pruning=pruning, special=found)
-            parts = swept_again(parts, map(window_around, tied), sweep)
+            parts = swept_again(parts, windows_around(tied), sweep)
         elif windows := [gap for gap in _open_gaps(pieces) if gap not in narrowed]:
             narrowed.update(windows)
             for look, gap in product(looks, windows):
@@ -234,11 +234,15 @@ def _unsettled_points(pieces: _Pieces) -> set[float]:
 
 
 def _nice_point(low: float, high: float) -> float | None:
-    """The simplest number strictly inside a narrow gap, if it is simple enough to be special."""
+    """The simplest number strictly inside a narrow gap, if it is simple enough to be special.
+
+    Next to 0 every gap has numbers of few digits; they count from the point on.
+    """
     if not _narrow(low, high):
         return None
     t = simplest(low, high)
-    return t if low < t < high and is_simple(t) else None
+    few_digits = is_simple(t) and math.ldexp(t, SIMPLE_BITS).is_integer()
+    return t if low < t < high and few_digits else None
 
 
 def _collect(

@@ -15,11 +15,12 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from certune.exact import Radicals, sign_of_radicals, sign_on_interval
 from certune.exact.radicals import FIRST_PRECISION
+from certune.exact.taylor import PRECISION
 from certune.families.linkage.course import Line, Vector, sum_at
 from certune.families.linkage.expansions import exponential_series, power_series
 from certune.families.linkage.identities import vanishes
@@ -38,11 +39,6 @@ class Comparison:
     instance: ClusteringInstance
     line: Line
     marks: NDArray[np.uint8]
-
-    @cached_property
-    def _exponent_of(self) -> dict[Vector, tuple[arb, arb]]:
-        """Exponents of products of powers as affine functions of t, found when needed."""
-        return {}
 
     @cached_property
     def _blocks(self) -> tuple[Floats, Floats]:
@@ -139,7 +135,7 @@ class Comparison:
                 Fraction(0),
             )
             return -_sign(total)
-        sign = sign_of_radicals(self._number(terms, position))
+        sign = self._sign_at(terms, position)
         if sign is None:
             return UNKNOWN
         return sign if sum_at(self.line.total, position) < 0 else -sign
@@ -150,7 +146,40 @@ class Comparison:
         terms = self._terms([position])
         if terms is None or self.line.infinite:
             return 0.0
-        return float(self._number(terms, position).enclose(FIRST_PRECISION).mid())
+        return float(self._enclose(terms, position).mid())
+
+    def _sign_at(self, terms: dict[Vector, int], position: Fraction) -> int | None:
+        """Sign of the sum that is the order at a position, ``None`` if it is not found."""
+        if self.line.product:
+            value = self._enclose(terms, position)
+            if not value.contains(0):
+                return 1 if value > 0 else -1
+        return sign_of_radicals(self._number(terms, position))
+
+    def _enclose(self, terms: dict[Vector, int], position: Fraction) -> arb:
+        """Ball that contains this sum."""
+        if not self.line.product or not any(self.line.exponents(position)):
+            return self._number(terms, position).enclose(FIRST_PRECISION)
+        with ctx.workprec(PRECISION):
+            place = arb(_rational(position))
+            total = arb(0)
+            for vector, count in terms.items():
+                start, rate = self._exponent(vector)
+                total += count * (start + place * rate).exp()
+            return total
+
+    def _exponent(self, vector: Vector) -> tuple[arb, arb]:
+        """Exponent of a product of powers as an affine function of t."""
+        known = self.line.exponent_balls
+        if vector not in known:
+            with ctx.workprec(PRECISION):
+                start = rate = arb(0)
+                for delta, (value, slope) in zip(vector, self.line.alpha, strict=True):
+                    log = arb(delta).log()
+                    start += arb(value) * log
+                    rate += arb(slope) * log
+                known[vector] = start, rate
+        return known[vector]
 
     def _number(self, terms: dict[Vector, int], position: Fraction) -> Radicals:
         """The sum whose sign is the order at a position; of logarithms if all exponents are 0."""
@@ -177,7 +206,7 @@ class Comparison:
             return True
         place = float(low + 0.5 * float(high - low))
         if not (self.line.infinite or self._powers_are_one(place)):
-            if self._number(terms, Fraction(place)).differs_from_zero:
+            if not self._enclose(terms, Fraction(place)).contains(0):
                 return False
         return vanishes(self.line, terms)
 
@@ -296,14 +325,7 @@ class Comparison:
         self, vector: Vector, centre: arb, half: arb, n_terms: int
     ) -> tuple[list[arb], arb]:
         if self.line.product:
-            if vector not in self._exponent_of:
-                start = rate = arb(0)
-                for delta, (value, slope) in zip(vector, self.line.alpha, strict=True):
-                    log = arb(delta).log()
-                    start += arb(value) * log
-                    rate += arb(slope) * log
-                self._exponent_of[vector] = start, rate
-            start, rate = self._exponent_of[vector]
+            start, rate = self._exponent(vector)
             return exponential_series(start + centre * rate, rate * half, n_terms)
         distance, step = (
             arb(fmpq(part.numerator, part.denominator)) for part in self.line.distance(vector)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,11 @@ class Line:
         """The sum of all exponents: (value at 0, slope)."""
         values, slopes = zip(*self.exact_alpha, strict=True)
         return sum(values, Fraction(0)), sum(slopes, Fraction(0))
+
+    @cached_property
+    def exponent_balls(self) -> dict[Vector, tuple[Any, Any]]:
+        """Exponents of products of powers, (value at 0, slope), that the exact layer found."""
+        return {}
 
     @cached_property
     def origin(self) -> Fraction | None:
