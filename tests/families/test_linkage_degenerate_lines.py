@@ -11,6 +11,8 @@ from flint import arb, ctx
 import certune as ct
 from certune.exact import radicals
 from certune.families.linkage import identities, orders, revision, sweeping
+from certune.families.linkage.course import Line
+from certune.families.linkage.senses import courses_along
 from certune.families.linkage.sweeping import _Patience
 
 TWO = ("euclidean", "cityblock")
@@ -390,3 +392,44 @@ def test_windows_that_meet_are_one():
         (0.5 - reach, 0.5 + reach),
         (4.0 - 4 * reach, 4.0 + 4 * reach),
     ]
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"),
+    [
+        ((-1, 1), (1, -1)),  # all products are 1
+        ((-2, 2), (3, -3)),
+        ((-2, 1), (3, 1)),  # powers of one distance, with an exponent that is 0 at t = 1/5
+        ((-1, 1), (1, 1)),  # the same at t = 0
+    ],
+)
+def test_metrics_that_agree_need_no_exact_questions(start, stop, monkeypatch):
+    asked = questions(monkeypatch)
+    family, segment = product_line(start, stop)
+    points = 1e-150 * np.random.default_rng(2).normal(size=(20, 1))
+    check(family, instance_of(points), segment, open_width=1e-15)
+    assert len(asked) < 50
+
+
+def test_equal_products_of_different_distances_have_one_code():
+    """Distances 4 and 2, 9 and 3, 1 and 1 have the product 4 / 2 ** 2 = 9 / 3 ** 2 = 1."""
+    distances = np.array(
+        [
+            [[0, 4, 9, 1], [4, 0, 1, 4], [9, 1, 0, 3], [1, 4, 3, 0]],
+            [[0, 2, 3, 1], [2, 0, 2, 4], [3, 2, 0, 2], [1, 4, 2, 0]],
+        ],
+        dtype=float,
+    )
+    instance = ct.ClusteringInstance(distances=distances, target=[0, 0, 1, 1], k=2)
+    line = Line("product", ((1.0, -1.0), (-2.0, 2.0)), ())
+    courses, special = courses_along(instance, line, 0.0, 1.0)
+    assert special == [1.0]
+    (course,) = courses
+    codes = course.codes
+    products = distances[0] / np.where(distances[1] == 0, 1, distances[1]) ** 2
+    for a, b in combinations(range(4), 2):
+        for c, d in combinations(range(4), 2):
+            assert (codes[a, b] == codes[c, d]) == (products[a, b] == products[c, d])
+    assert codes[0, 1] == codes[0, 2] == codes[0, 3] != codes[1, 3]
+    family, segment = product_line((1, -2), (0, 0))
+    check(family, instance, segment)

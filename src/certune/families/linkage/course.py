@@ -140,7 +140,8 @@ class Course:
 
     ``ends`` order the pairs (smaller is nearer) at the two ends of the segment, the same array
     twice if the order does not move; ``span`` is the spread of their entries.  ``proved`` is what
-    `certune.families.linkage.orders` knows, shared by all parts of the course.
+    `certune.families.linkage.orders` knows, shared by all parts of the course.  ``merged_codes``
+    take the place of the instance's codes where more pairs have the same function.
     """
 
     instance: ClusteringInstance
@@ -156,11 +157,17 @@ class Course:
     ends: tuple[Floats, Floats]
     span: float
     proved: dict[object, list[Stretch]] = field(default_factory=dict, repr=False, compare=False)
+    merged_codes: NDArray[np.uint64] | None = None
 
     @property
     def n(self) -> int:
         """Number of points."""
         return self.instance.n_points
+
+    @property
+    def codes(self) -> NDArray[np.uint64]:
+        """Codes of the pairs of points; pairs with the same code have the same function."""
+        return self.instance.pair_codes if self.merged_codes is None else self.merged_codes
 
     @property
     def ordered(self) -> bool:
@@ -288,10 +295,10 @@ def _product_course(
     middle = (Fraction(low) + Fraction(high)) / 2
     if not line.moves and not any(value for value, _ in line.alpha):
         fixed, power = np.sum(logs, axis=0), np.zeros(2)
-    elif line.origin is not None and _rounding(line.origin) <= UNIT * reach:
-        sign = _sign(line.total[1]) or side or _sign(middle - line.origin)
-        fixed, power = sign * second, np.array([-sign * float(line.origin), sign])
-        error += float(_rounding(line.origin)) * (1.0 + float(np.ptp(fixed))) ** 2
+    elif (origin := _meeting(instance, line, low, high)) is not None:
+        sign = _sign(line.total[1]) or side or _sign(middle - origin)
+        fixed, power = sign * second, np.array([-sign * float(origin), sign])
+        error += float(_rounding(origin)) * (1.0 + float(np.ptp(fixed))) ** 2
     else:
         first = _combine([value for value, _ in line.alpha], logs)
         sense = side * _sign(line.total[1]) or _sign(sum_at(line.total, middle)) or 1
@@ -301,6 +308,22 @@ def _product_course(
     _check_exponents(power, span, low, high)
     ends = fixed, fixed
     return Course(instance, line, MEAN, POWER, fixed, fixed, power, error, low, high, ends, span)
+
+
+def _meeting(instance: ClusteringInstance, line: Line, low: float, high: float) -> Fraction | None:
+    """The t at which the products of all pairs meet, if powers may be taken from there on.
+
+    That is where all exponents vanish, or their sum if all metrics agree; inside of a course all
+    products then tie at that place, which powers do not show.
+    """
+    place = line.origin
+    if place is None and line.total[1] != 0 and instance.metrics_agree:
+        place = -line.total[0] / line.total[1]
+        if low < place < high:
+            return None
+    if place is None or _rounding(place) > UNIT * max(abs(low), abs(high), 1.0):
+        return None
+    return place
 
 
 def _rounding(value: Fraction) -> Fraction:

@@ -1,19 +1,23 @@
 """Is a difference of two linkage values zero at every parameter of a line?
 
 Such a difference is a sum of real powers, one for each distance vector, with integer coefficients.
+Powers of different vectors may be equal themselves: their pairs of points have one code then.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
 from flint import fmpq, fmpq_poly
+from numpy.typing import NDArray
 
 from certune.exact import Radicals
 from certune.exact.radicals import is_zero, power_products
-from certune.families.linkage.course import Line, Vector
+from certune.families.linkage.course import Course, Line, Vector
 
 
 def vanishes(line: Line, terms: dict[Vector, int]) -> bool:
@@ -21,6 +25,33 @@ def vanishes(line: Line, terms: dict[Vector, int]) -> bool:
     if line.product:
         return _product_vanishes(line, terms)
     return _power_vanishes(line, terms)
+
+
+def merged_codes(course: Course, powers: Sequence[Fraction]) -> NDArray[np.uint64]:
+    """Codes of the pairs of points, equal ones for equal products of these powers.
+
+    ``course.first`` holds the logarithms of the products, up to their sign.  Those that agree as
+    floats are compared exactly; if the powers are too long for that, codes stay different.
+    """
+    codes = course.instance.pair_codes
+    if course.instance.n_distinct < 2:
+        return codes
+    known, places = np.unique(codes[course.instance.different], return_index=True)
+    rows, columns = (axis[places] for axis in np.nonzero(course.instance.different))
+    logs = course.first[rows, columns]
+    order = np.argsort(logs, kind="stable")
+    close = np.diff(logs[order]) <= 2 * course.input_error
+    which = order[np.append(close, False) | np.append(False, close)]
+    vectors = course.instance.distances[:, rows[which], columns[which]].T.tolist()
+    products = power_products([tuple(map(Fraction, vector)) for vector in vectors], powers)
+    if products is None:
+        return codes
+    merged = known.copy()
+    code_of: dict[fmpq, np.uint64] = {}
+    for place, product in zip(which.tolist(), products, strict=True):
+        merged[place] = code_of.setdefault(product, known[place])
+    everywhere = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+    return np.where(course.instance.different, merged[everywhere], codes)
 
 
 def _product_vanishes(line: Line, terms: dict[Vector, int]) -> bool:

@@ -9,6 +9,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from certune.families.linkage.course import Course, sum_at
+from certune.families.linkage.identities import merged_codes
 from certune.kernels.series import AFFINE, MOVING, UNIT
 
 Floats = NDArray[np.float64]
@@ -16,6 +17,7 @@ Floats = NDArray[np.float64]
 # Exponents that differ by less than so many of their errors are computed with balls.
 ACCURATE_BELOW = 2.0**20
 PRECISION = 256
+SMALLEST_REACH = 1e-250  # errors of smaller exponents would underflow
 
 
 def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
@@ -44,6 +46,13 @@ def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
     return np.exp(alpha * logs), alpha > 0, error
 
 
+def point_codes(course: Course) -> NDArray[np.uint64]:
+    """Codes of the pairs at ``course.low``; equal products have the same one if they are many."""
+    if course.mode != AFFINE or np.ptp(course.first) > ACCURATE_BELOW * course.input_error:
+        return course.codes
+    return merged_codes(course, course.line.exponents(Fraction(course.low)))
+
+
 def _product_values(course: Course) -> tuple[Floats, float]:
     """Products of powers, up to a common factor, and a relative error.
 
@@ -58,8 +67,8 @@ def _product_values(course: Course) -> tuple[Floats, float]:
     if reach < ACCURATE_BELOW * error and course.instance.n_distinct > 2:
         exponents, error = _accurate_exponents(course)
         exponents, reach = _centred(exponents, course)
-    if reach > 0.5 or reach <= 4.0 * error:
-        return np.exp(exponents), error
+    if not SMALLEST_REACH < reach <= 0.5 or reach <= 4.0 * error:
+        return np.exp(exponents), error + 16 * UNIT
     error += 4 * UNIT * reach
     return 1.0 + np.expm1(exponents) / (2.0 * reach), 2.0 * error / reach + 16 * UNIT
 
@@ -74,7 +83,7 @@ def _centred(exponents: Floats, course: Course) -> tuple[Floats, float]:
 
 def _accurate_exponents(course: Course) -> tuple[Floats, float]:
     """Exponents of the products less that of one pair, and a bound of their error."""
-    rows, columns = np.nonzero(np.triu(_different(course)))
+    rows, columns = np.nonzero(np.triu(course.instance.different))
     codes = course.instance.pair_codes[rows, columns]
     _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
     vectors = course.instance.distances[:, rows[firsts], columns[firsts]].T.tolist()
@@ -93,15 +102,9 @@ def _accurate_exponents(course: Course) -> tuple[Floats, float]:
     return exponents, error + 4 * UNIT * float(np.abs(values).max())
 
 
-def _different(course: Course) -> NDArray[np.bool_]:
-    """Which pairs of points are not identical."""
-    duplicate_of = course.instance.duplicate_of
-    return np.asarray(duplicate_of[:, None] != duplicate_of[None, :])
-
-
 def _range(values: Floats, course: Course) -> tuple[float, float]:
     """Smallest and largest value of a pair of different points."""
-    different = _different(course)
+    different = course.instance.different
     if not different.any():
         return 0.0, 0.0
     return float(values[different].min()), float(values[different].max())

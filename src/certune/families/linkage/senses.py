@@ -9,10 +9,13 @@ segment is cut where all exponents vanish.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from certune.families.linkage.course import Course, Line, floats_around, make_course
+from certune.families.linkage.identities import merged_codes
 from certune.families.linkage.instance import ClusteringInstance
+from certune.kernels.series import POWER
 
 
 def courses_along(
@@ -29,17 +32,27 @@ def courses_along(
         return [make_course(instance, line, low, high)], []
     if line.origin is not None and line.total[1] != 0:
         special = [_simplified(line.origin)] if low <= line.origin <= high else []
-        return [make_course(instance, line, low, high)], special
+        return _ties_merged([make_course(instance, line, low, high)]), special
     turn = _turn(line)
     if turn is None or not low <= turn <= high:
-        return [make_course(instance, line, low, high)], []
+        return _ties_merged([make_course(instance, line, low, high)]), []
     place = _simplified(turn)
     if isinstance(place, float):
         ends = (low, place), (place, high)
-        return [make_course(instance, line, a, b) for a, b in ends if a < b], [place]
-    return [make_course(instance, line, a, b, side) for a, b, side in _around(turn, low, high)], [
-        place
-    ] if turn == line.origin else []
+        courses = [make_course(instance, line, a, b) for a, b in ends if a < b]
+        return _ties_merged(courses), [place]
+    around = _around(turn, low, high)
+    courses = [make_course(instance, line, a, b, side) for a, b, side in around]
+    return _ties_merged(courses), [place] if turn == line.origin else []
+
+
+def _ties_merged(courses: list[Course]) -> list[Course]:
+    """Courses that know which pairs have the same product all along a line through the origin."""
+    line = courses[0].line
+    if line.origin is None or courses[0].mode != POWER:
+        return courses
+    codes = merged_codes(courses[0], [slope for _, slope in line.exact_alpha])
+    return [replace(course, merged_codes=codes) for course in courses]
 
 
 def _simplified(place: Fraction) -> float | Fraction:

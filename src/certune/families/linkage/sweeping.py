@@ -21,7 +21,7 @@ from certune.errors import UndecidedError
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course
 from certune.families.linkage.orders import order_on
-from certune.families.linkage.points import point_values
+from certune.families.linkage.points import point_codes, point_values
 from certune.kernels import sweep as kernel
 from certune.kernels.compare import HOPELESS
 from certune.kernels.kinetic import follow
@@ -205,7 +205,7 @@ def solve_at(
             course.power,
             -1.0 if ascending else 1.0,
             course.input_error,
-            course.instance.pair_codes,
+            point_codes(course),
             course.ordered,
             np.array([[course.low, course.low]]),
             np.zeros((1, 2), dtype=np.bool_),
@@ -265,7 +265,7 @@ def sweep_course(
         course.power,
         course.span,
         course.input_error,
-        course.instance.pair_codes,
+        course.codes,
         course.ordered,
     )
     start = (labels, left, right, n_made)
