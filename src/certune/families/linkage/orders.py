@@ -47,7 +47,8 @@ def order_on(
         terms = comparison.fixed_terms
         key = marks if terms is None else terms
         if key not in course.proved:
-            course.proved[key] = _stretches(comparison, course.low, course.high, (True, True))
+            whole = course.low, course.high, (True, True)
+            course.proved[key] = _stretches(comparison, *whole, low + 0.5 * (high - low))
         course.proved[marks] = course.proved[key]
     proved = course.proved[marks]
     for stretch in proved:
@@ -59,7 +60,7 @@ def order_on(
         (start, stop, (start == course.low, stop == course.high)),
         (low, high, inside),
     ):
-        for stretch in _stretches(comparison, *ends):
+        for stretch in _stretches(comparison, *ends, low + 0.5 * (high - low)):
             order = _part(stretch, low, high, inside)
             if order is not None:
                 proved.append(stretch)
@@ -74,9 +75,15 @@ def _surroundings(course: Course, low: float, high: float) -> Zone:
 
 
 def _stretches(
-    comparison: Comparison, low: float, high: float, inside: tuple[bool, bool]
+    comparison: Comparison, low: float, high: float, inside: tuple[bool, bool], place: float
 ) -> list[Stretch]:
-    """The stretch from low to high, if the order has at most one change there."""
+    """The stretch from low to high, if the order has at most one change there.
+
+    It has two if it is another one at a place than at both ends.
+    """
+    order = comparison.at(low)
+    if order in (-1, 1) and order == comparison.at(high) == -comparison.at(place):
+        return []
     return _constant(comparison, low, high, inside) or _one_change(comparison, low, high)
 
 
