@@ -34,24 +34,23 @@ def merged_codes(course: Course, powers: Sequence[Fraction]) -> NDArray[np.uint6
     floats are compared exactly; if the powers are too long for that, codes stay different.
     """
     codes = course.instance.pair_codes
-    if course.instance.n_distinct < 2:
-        return codes
-    known, places = np.unique(codes[course.instance.different], return_index=True)
-    rows, columns = (axis[places] for axis in np.nonzero(course.instance.different))
+    rows, columns = np.nonzero(np.triu(course.instance.different))
     logs = course.first[rows, columns]
     order = np.argsort(logs, kind="stable")
+    rows, columns = rows[order], columns[order]
     close = np.diff(logs[order]) <= 2 * course.input_error
-    which = order[np.append(close, False) | np.append(False, close)]
-    vectors = course.instance.distances[:, rows[which], columns[which]].T.tolist()
+    close &= np.diff(codes[rows, columns]) != 0
+    which = np.flatnonzero(np.append(close, False) | np.append(False, close))
+    rows, columns = rows[which], columns[which]
+    known, firsts = np.unique(codes[rows, columns], return_index=True)
+    vectors = course.instance.distances[:, rows[firsts], columns[firsts]].T.tolist()
     products = power_products([tuple(map(Fraction, vector)) for vector in vectors], powers)
-    if products is None:
+    if not products:
         return codes
-    merged = known.copy()
     code_of: dict[fmpq, np.uint64] = {}
-    for place, product in zip(which.tolist(), products, strict=True):
-        merged[place] = code_of.setdefault(product, known[place])
-    everywhere = np.minimum(np.searchsorted(known, codes), len(known) - 1)
-    return np.where(course.instance.different, merged[everywhere], codes)
+    merged = [code_of.setdefault(*entry) for entry in zip(products, known, strict=True)]
+    places = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+    return np.where(known[places] == codes, np.array(merged)[places], codes)
 
 
 def _product_vanishes(line: Line, terms: dict[Vector, int]) -> bool:
