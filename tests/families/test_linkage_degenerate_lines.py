@@ -2,13 +2,17 @@
 
 import math
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 import certune as ct
 from certune.exact import radicals
-from certune.families.linkage import identities, revision, sweeping
+from certune.families.linkage import identities, orders, revision, sweeping
+from certune.families.linkage.comparison import Comparison
+from certune.families.linkage.course import Line
+from certune.families.linkage.senses import courses_along
 from certune.families.linkage.sweeping import _Patience
 
 TWO = ("euclidean", "cityblock")
@@ -268,3 +272,131 @@ def test_short_lines_far_from_the_origin_have_few_panels(length, monkeypatch):
     function = check(family, instance_of(grid, ("chebyshev",)), segment)
     assert function.n_pieces == 1
     assert max(counts) <= 3
+
+
+RAYS = [
+    ((-1, 1), (1, -1)),  # sum 0, the origin is t = 1/2
+    ((-2, 2), (3, -3)),  # sum 0, the origin is t = 2/5
+    ((-2, -1), (3, 1.5)),  # the origin is t = 2/5
+    ((-2, 1), (4, -2)),  # the origin is t = 1/3, and the sum turns round there
+]
+
+
+@pytest.mark.parametrize(("start", "stop"), RAYS)
+def test_few_comparisons_beside_the_origin_are_exact_questions(start, stop, asked):
+    """All products are 1 at the origin, but their logarithms tell them apart beside it."""
+    family, segment = product_line(start, stop)
+    points = np.random.default_rng(1).normal(size=(30, 3)).round(1)
+    family.dual(instance_of(points), along=segment)
+    assert len(asked) < 100
+
+
+@pytest.mark.parametrize(("start", "stop"), RAYS)
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_through_the_origin(start, stop, seed):
+    """Beside the origin the order is that of powers with the direction as exponents."""
+    rng = np.random.default_rng(seed)
+    points = (rng.integers(0, 4, (11, 2)), rng.integers(0, 2, (11, 5)), rng.normal(size=(11, 1)))
+    instance = instance_of(points[seed % 3])
+    family, segment = product_line(start, stop)
+    function = check(family, instance, segment, open_width=1e-10)
+    direction = np.array(list(segment.direction.values()))
+    origin = -Fraction(start[0]) / Fraction(direction[0])
+    near = float(origin)
+    for t in (math.nextafter(near, 0), near, math.nextafter(near, 1)):
+        side = (t > origin) - (t < origin)
+        params = dict(zip(family.alpha_names, side * 2.0**-52 * direction, strict=True))
+        value = function.value_at(t)
+        assert value is None or value == family.run_exact(instance, params)
+    at_origin = family.run_exact(instance, dict.fromkeys(family.alpha_names, 0.0))
+    if near != origin:
+        around = function.restrict(math.nextafter(near, 0), math.nextafter(near, 1))
+        assert -(-1 * around).upper_bound_exact <= at_origin <= around.upper_bound_exact
+
+
+def test_orders_near_a_tie_are_proved_on_wide_stretches(asked, monkeypatch):
+    """Where sqeuclidean and euclidean distances cancel, all orders change within a rounding."""
+    proofs = []
+    original = orders._stretches
+    monkeypatch.setattr(orders, "_stretches", lambda *data: proofs.append(data) or original(*data))
+    family, segment = product_line((-1, 1), (1, 1))
+    points = np.random.default_rng(0).normal(size=(24, 2))
+    check(family, instance_of(points, ("sqeuclidean", "euclidean")), segment)
+    assert len(asked) > 500
+    assert len(proofs) < 300
+
+
+def test_next_to_0_no_point_is_special_for_its_few_digits(monkeypatch):
+    """Binary data nearly tie at t = 0; gaps as narrow as roundings lie beside it."""
+    swept = []
+    original = revision.sweep_course
+    monkeypatch.setattr(
+        revision, "sweep_course", lambda *data: swept.append(data) or original(*data)
+    )
+    family, segment = product_line((-2, 1), (3, 1))
+    points = np.random.default_rng(0).integers(0, 2, (24, 10))
+    check(family, instance_of(points), segment)
+    assert len(swept) < 8
+
+
+@pytest.mark.parametrize("kind", ["min-max", "power-mean"])
+@pytest.mark.parametrize("unit", [1e-150, 1e-9, 1e150])
+def test_the_unit_of_length_does_not_count(kind, unit, monkeypatch):
+    """Multiples of a number agree up to roundings, and their logarithms are large."""
+    expansions = []
+    original = Comparison._expand
+    monkeypatch.setattr(
+        Comparison, "_expand", lambda *data: expansions.append(data) or original(*data)
+    )
+    points = unit * np.arange(9.0)[:, None] * np.ones(2)
+    check(ct.Linkage(kind, alpha=(-10, 10)), instance_of(points, ("cityblock",)))
+    assert 0 < len(expansions) < 200
+
+
+def test_windows_that_meet_are_one():
+    reach = revision.WINDOW
+    assert revision.windows_around([0.0, reach, 0.5, 4.0]) == [
+        (-reach, 2 * reach),
+        (0.5 - reach, 0.5 + reach),
+        (4.0 - 4 * reach, 4.0 + 4 * reach),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"),
+    [
+        ((-1, 1), (1, -1)),  # all products are 1
+        ((-2, 2), (3, -3)),
+        ((-2, 1), (3, 1)),  # powers of one distance, with an exponent that is 0 at t = 1/5
+        ((-1, 1), (1, 1)),  # the same at t = 0
+    ],
+)
+def test_metrics_that_agree_need_no_exact_questions(start, stop, asked):
+    family, segment = product_line(start, stop)
+    points = 1e-150 * np.random.default_rng(2).normal(size=(20, 1))
+    check(family, instance_of(points), segment, open_width=1e-15)
+    assert len(asked) < 50
+
+
+def test_equal_products_of_different_distances_have_one_code():
+    """Distances 4 and 2, 9 and 3, 1 and 1 have the product 4 / 2 ** 2 = 9 / 3 ** 2 = 1."""
+    distances = np.array(
+        [
+            [[0, 4, 9, 1], [4, 0, 1, 4], [9, 1, 0, 3], [1, 4, 3, 0]],
+            [[0, 2, 3, 1], [2, 0, 2, 4], [3, 2, 0, 2], [1, 4, 2, 0]],
+        ],
+        dtype=float,
+    )
+    instance = ct.ClusteringInstance(distances=distances, target=[0, 0, 1, 1], k=2)
+    line = Line("product", ((1.0, -1.0), (-2.0, 2.0)), ())
+    courses, special = courses_along(instance, line, 0.0, 1.0)
+    assert special == [1.0]
+    (course,) = courses
+    codes = course.codes
+    products = distances[0] / np.where(distances[1] == 0, 1, distances[1]) ** 2
+    for a, b in combinations(range(4), 2):
+        for c, d in combinations(range(4), 2):
+            assert (codes[a, b] == codes[c, d]) == (products[a, b] == products[c, d])
+    assert codes[0, 1] == codes[0, 2] == codes[0, 3] != codes[1, 3]
+    family, segment = product_line((1, -2), (0, 0))
+    check(family, instance, segment)

@@ -8,7 +8,7 @@ import certune as ct
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Line, make_course
 from certune.families.linkage.orders import order_on
-from certune.families.linkage.sweeping import point_values
+from certune.families.linkage.points import point_values
 from certune.kernels.series import UNIT
 
 DECIMALS = 0.1 * np.arange(8.0)[:, None]  # neighbours differ by 0.1 up to the last bits

@@ -50,11 +50,6 @@ class Radicals:
                 total += coefficient * (exponent if self.logarithm else exponent.exp())
             return total
 
-    @property
-    def differs_from_zero(self) -> bool:
-        """Is that seen at the first precision already?"""
-        return _ball_sign(self.enclose(FIRST_PRECISION)) is not None
-
 
 def _rational(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)

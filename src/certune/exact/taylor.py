@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 Expansion = Callable[[arb, arb, int], tuple[list[arb], arb]]
 """(centre, half width, terms) -> Taylor coefficients times h**k, and a bound of the tail."""
@@ -15,7 +15,12 @@ DEPTH = 14
 
 
 def sign_on_interval(
-    expand: Expansion, low: float, high: float, *, zeros_low: int = 0, zeros_high: int = 0
+    expand: Expansion,
+    low: float | fmpq,
+    high: float | fmpq,
+    *,
+    zeros_low: int = 0,
+    zeros_high: int = 0,
 ) -> int | None:
     """Sign of a function on [low, high] if it is constant and can be proved, else ``None``.
 
@@ -23,7 +28,7 @@ def sign_on_interval(
     ----------
     expand : callable
         Expansion of the function on any sub-interval.
-    low, high : float
+    low, high : float or rational
         The interval.
     zeros_low, zeros_high : int
         Order to which the function is known to vanish at that end (at most at one of them); the

@@ -21,7 +21,7 @@ from certune.dual import PiecewiseFunction
 from certune.dual.integers import integer_array
 from certune.dual.pieces import Pieces
 from certune.exact.dyadics import is_simple, simplest
-from certune.families.linkage.course import Course
+from certune.families.linkage.course import Course, floats_around
 from certune.families.linkage.revision import (
     Part,
     Window,
@@ -29,12 +29,12 @@ from certune.families.linkage.revision import (
     narrow_zones,
     swept,
     swept_again,
-    window_around,
+    windows_around,
 )
 from certune.families.linkage.sweeping import STRICT_ZONE, Pruning
 from certune.families.linkage.utility import IntegerRatios
 from certune.kernels.covering import joined, ranked_leaves, unsettled_splits
-from certune.kernels.dyadics import holds_simple
+from certune.kernels.dyadics import SIMPLE_BITS, holds_simple
 from certune.kernels.polish import envelope, polish_many
 
 NARROW_GAP = 1e-9
@@ -63,18 +63,20 @@ def assemble(
     courses: Sequence[Course],
     pruning: Pruning,
     scores: Callable[[Integers], IntegerRatios],
-    value_at: Callable[[float], Fraction],
+    value_at: Callable[[float | Fraction], Fraction],
     value_range: tuple[Fraction, Fraction],
-    special: Sequence[float] = (),
+    special: Sequence[float | Fraction] = (),
     name: str = "t",
 ) -> PiecewiseFunction:
     """The exact utility along the courses, which overlap in a few neighbouring floats at most.
 
     ``scores`` gives the utilities of partitions, the rows of an array.  ``value_at`` is the plain
     algorithm at one parameter; it decides at points that exact ties can single out: the ends,
-    ``special`` points, and simple fractions inside a gap.
+    ``special`` points, and simple fractions inside a gap.  A special point that is no float lies in
+    a gap between its neighbours.
     """
-    found, seen = sorted(special), set(special)
+    found = sorted(t for t in special if isinstance(t, float))
+    seen = set(found)
     strict, narrowed = list[Window](), set[Window]()
     parts = [part for course in courses for part in swept(course, pruning, found, followed=True)]
     while True:
@@ -90,7 +92,7 @@ def assemble(
             tied = [t for t in suspects if not all(cut_zones(*look, t) for look in looks)]
             found = sorted({*found, *tied})
             sweep = partial(swept, pruning=pruning, special=found)
-            parts = swept_again(parts, map(window_around, tied), sweep)
+            parts = swept_again(parts, windows_around(tied), sweep)
         elif windows := [gap for gap in _open_gaps(pieces) if gap not in narrowed]:
             narrowed.update(windows)
             for look, gap in product(looks, windows):
@@ -98,9 +100,10 @@ def assemble(
         else:
             break
     low, high = courses[0].low, courses[-1].high
-    alone = {t for t, rank in zip(pieces.starts, pieces.values, strict=True) if rank < 0}
-    for points in (found, _unsettled_points(pieces), *(part.leaves.tied_edges for part in parts)):
-        alone.update(t for t in points if low <= t <= high)
+    alone = {*special, *found, *_unsettled_points(pieces)}
+    alone.update(t for t, rank in zip(pieces.starts, pieces.values, strict=True) if rank < 0)
+    alone.update(*(part.leaves.tied_edges for part in parts))
+    alone = {t for t in alone if low <= t <= high}
     singles = {t: value_at(t) for t in sorted(alone)}
     whole = math.lcm(denominator, *(value.denominator for value in singles.values()))
     numerators = [top * (whole // denominator) for top in ranking]
@@ -231,11 +234,15 @@ def _unsettled_points(pieces: _Pieces) -> set[float]:
 
 
 def _nice_point(low: float, high: float) -> float | None:
-    """The simplest number strictly inside a narrow gap, if it is simple enough to be special."""
+    """The simplest number strictly inside a narrow gap, if it is simple enough to be special.
+
+    Next to 0 every gap has numbers of few digits; they count from the point on.
+    """
     if not _narrow(low, high):
         return None
     t = simplest(low, high)
-    return t if low < t < high and is_simple(t) else None
+    few_digits = is_simple(t) and math.ldexp(t, SIMPLE_BITS).is_integer()
+    return t if low < t < high and few_digits else None
 
 
 def _collect(
@@ -274,8 +281,11 @@ def _collect(
     return pieces
 
 
-def _insert(pieces: _Pieces, t: float, value: int) -> None:
-    """Make [t, t] a piece of its own, unless the function has that value around it."""
+def _insert(pieces: _Pieces, t: float | Fraction, value: int) -> None:
+    """Make [t, t] a piece of its own, unless the function has that value around it.
+
+    If t is no float, there is a gap around it instead.
+    """
     for i in range(len(pieces.starts)):
         if pieces.starts[i] == t == pieces.stops[i]:
             pieces.values[i] = value
@@ -283,22 +293,31 @@ def _insert(pieces: _Pieces, t: float, value: int) -> None:
         if pieces.starts[i] <= t <= pieces.stops[i]:
             if pieces.values[i] == value:
                 return
-            before, after = math.nextafter(t, -math.inf), math.nextafter(t, math.inf)
             own = pieces.values[i]
+            if isinstance(t, float):
+                before, after = math.nextafter(t, -math.inf), math.nextafter(t, math.inf)
+                middle, gap = [(t, t, value)], (own, own)
+            else:
+                before, after = floats_around(t)
+                middle, gap = [], (min(own, value), max(own, value))
             replacement = [
                 (pieces.starts[i], before, own),
-                (t, t, value),
+                *middle,
                 (after, pieces.stops[i], own),
             ]
             kept = [entry for entry in replacement if entry[0] <= entry[1]]
             pieces.starts[i : i + 1] = [entry[0] for entry in kept]
             pieces.stops[i : i + 1] = [entry[1] for entry in kept]
             pieces.values[i : i + 1] = [entry[2] for entry in kept]
-            pieces.gaps[i:i] = [(own, own)] * (len(kept) - 1)
+            pieces.gaps[i:i] = [gap] * (len(kept) - 1)
             return
         if i + 1 < len(pieces.starts) and pieces.stops[i] < t < pieces.starts[i + 1]:
-            pieces.starts.insert(i + 1, t)
-            pieces.stops.insert(i + 1, t)
-            pieces.values.insert(i + 1, value)
-            pieces.gaps.insert(i, pieces.gaps[i])
+            if isinstance(t, float):
+                pieces.starts.insert(i + 1, t)
+                pieces.stops.insert(i + 1, t)
+                pieces.values.insert(i + 1, value)
+                pieces.gaps.insert(i, pieces.gaps[i])
+            else:
+                least, most = pieces.gaps[i]
+                pieces.gaps[i] = min(least, value), max(most, value)
             return

@@ -15,11 +15,12 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from certune.exact import Radicals, sign_of_radicals, sign_on_interval
 from certune.exact.radicals import FIRST_PRECISION
+from certune.exact.taylor import PRECISION
 from certune.families.linkage.course import Line, Vector, sum_at
 from certune.families.linkage.expansions import exponential_series, power_series
 from certune.families.linkage.identities import vanishes
@@ -28,6 +29,7 @@ from certune.families.linkage.instance import ClusteringInstance
 NEARER, TIE, FARTHER, UNKNOWN = 1, 0, -1, 2
 
 Floats = NDArray[np.float64]
+Position = float | Fraction
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,6 @@ class Comparison:
     instance: ClusteringInstance
     line: Line
     marks: NDArray[np.uint8]
-
-    @cached_property
-    def _exponent_of(self) -> dict[Vector, tuple[arb, arb]]:
-        """Exponents of products of powers as affine functions of t, found when needed."""
-        return {}
 
     @cached_property
     def _blocks(self) -> tuple[Floats, Floats]:
@@ -124,7 +121,7 @@ class Comparison:
             return block[:, distances <= distances.min() + margin]
         return block[:, distances >= distances.max() - margin]
 
-    def at(self, t: float) -> int:
+    def at(self, t: Position) -> int:
         """Order at one parameter."""
         position = Fraction(t)
         terms = self._terms([position])
@@ -138,7 +135,7 @@ class Comparison:
                 Fraction(0),
             )
             return -_sign(total)
-        sign = sign_of_radicals(self._number(terms, position))
+        sign = self._sign_at(terms, position)
         if sign is None:
             return UNKNOWN
         return sign if sum_at(self.line.total, position) < 0 else -sign
@@ -149,7 +146,40 @@ class Comparison:
         terms = self._terms([position])
         if terms is None or self.line.infinite:
             return 0.0
-        return float(self._number(terms, position).enclose(FIRST_PRECISION).mid())
+        return float(self._enclose(terms, position).mid())
+
+    def _sign_at(self, terms: dict[Vector, int], position: Fraction) -> int | None:
+        """Sign of the sum that is the order at a position, ``None`` if it is not found."""
+        if self.line.product:
+            value = self._enclose(terms, position)
+            if not value.contains(0):
+                return 1 if value > 0 else -1
+        return sign_of_radicals(self._number(terms, position))
+
+    def _enclose(self, terms: dict[Vector, int], position: Fraction) -> arb:
+        """Ball that contains this sum."""
+        if not self.line.product or not any(self.line.exponents(position)):
+            return self._number(terms, position).enclose(FIRST_PRECISION)
+        with ctx.workprec(PRECISION):
+            place = arb(_rational(position))
+            total = arb(0)
+            for vector, count in terms.items():
+                start, rate = self._exponent(vector)
+                total += count * (start + place * rate).exp()
+            return total
+
+    def _exponent(self, vector: Vector) -> tuple[arb, arb]:
+        """Exponent of a product of powers as an affine function of t."""
+        known = self.line.exponent_balls
+        if vector not in known:
+            with ctx.workprec(PRECISION):
+                start = rate = arb(0)
+                for delta, (value, slope) in zip(vector, self.line.alpha, strict=True):
+                    log = arb(delta).log()
+                    start += arb(value) * log
+                    rate += arb(slope) * log
+                known[vector] = start, rate
+        return known[vector]
 
     def _number(self, terms: dict[Vector, int], position: Fraction) -> Radicals:
         """The sum whose sign is the order at a position; of logarithms if all exponents are 0."""
@@ -167,21 +197,26 @@ class Comparison:
             return tuple(Fraction(delta) for delta in vector)
         return (sum_at(self.line.distance(vector), position),)
 
-    def _vanishes(self, terms: dict[Vector, int], low: float, high: float) -> bool:
+    def _vanishes(self, terms: dict[Vector, int], low: Position, high: Position) -> bool:
         """Are the two values proved equal at every t, as sums of these terms?
 
         They are not if they differ at a place in between, which is quickly seen.
         """
         if not terms:
             return True
-        place = low + 0.5 * (high - low)
+        place = float(low + 0.5 * float(high - low))
         if not (self.line.infinite or self._powers_are_one(place)):
-            if self._number(terms, Fraction(place)).differs_from_zero:
+            if not self._enclose(terms, Fraction(place)).contains(0):
                 return False
         return vanishes(self.line, terms)
 
-    def on(self, low: float, high: float, *, low_end: bool = False, high_end: bool = False) -> int:
-        """Order on all of [low, high], without an end at which it was asked "just inside"."""
+    def on(
+        self, low: Position, high: Position, *, low_end: bool = False, high_end: bool = False
+    ) -> int:
+        """Order on all of [low, high], without an end at which it was asked "just inside".
+
+        For product linkage the place inside where all exponents are 0 is left out as well.
+        """
         if not low < high:
             return self.at(low)
         terms = self._terms([Fraction(low), Fraction(high)])
@@ -193,22 +228,22 @@ class Comparison:
             return self._order_of_affine(terms, low, high, low_end=low_end, high_end=high_end)
         totals = [sum_at(self.line.total, Fraction(t)) for t in (low, high)]
         if totals[0] * totals[1] < 0:
-            zero = float(
-                Fraction(low)
-                + totals[0] / (totals[0] - totals[1]) * (Fraction(high) - Fraction(low))
-            )
-            if not (low < zero < high and self._powers_are_one(zero)):
+            zero = self.line.origin
+            if zero is None:
                 return UNKNOWN
-            order = self.on(low, zero, low_end=low_end)
-            return order if order == self.on(zero, high, high_end=high_end) else UNKNOWN
+            # Where all exponents of a product are 0 its value is defined by itself.
+            alone = self.line.product
+            order = self.on(low, zero, low_end=low_end, high_end=alone)
+            after = self.on(zero, high, low_end=alone, high_end=high_end)
+            return order if order == after else UNKNOWN
         zeros_low = self._zeros(terms, low) if low_end else int(self._powers_are_one(low))
         zeros_high = self._zeros(terms, high) if high_end else int(self._powers_are_one(high))
         if zeros_low and zeros_high:
             return UNKNOWN
         sign = sign_on_interval(
             lambda centre, half, n: self._expand(terms, centre, half, n),
-            low,
-            high,
+            _rational(low),
+            _rational(high),
             zeros_low=zeros_low,
             zeros_high=zeros_high,
         )
@@ -221,7 +256,13 @@ class Comparison:
         return order
 
     def _order_of_affine(
-        self, terms: dict[Vector, int], low: float, high: float, *, low_end: bool, high_end: bool
+        self,
+        terms: dict[Vector, int],
+        low: Position,
+        high: Position,
+        *,
+        low_end: bool,
+        high_end: bool,
     ) -> int:
         """Single and complete linkage compare two affine functions: look at the two ends."""
         signs = [
@@ -242,57 +283,58 @@ class Comparison:
             signs[1] = signs[0]
         return -signs[0] if signs[0] == signs[1] != 0 else UNKNOWN
 
-    def _powers_are_one(self, t: float) -> bool:
+    def _powers_are_one(self, t: Position) -> bool:
         """Are all exponents 0 at t, but not around it? There sums of powers vanish trivially."""
         return self.line.origin == Fraction(t)
 
-    def _zeros(self, terms: dict[Vector, int], t: float) -> int:
+    def _zeros(self, terms: dict[Vector, int], t: Position) -> int:
         """Order to which the sum of powers is known to vanish at t.
 
         Where all exponents are 0 it vanishes trivially, and once more if the geometric means
-        agree (for product linkage only along the direction of the segment, which is not tested).
+        agree; those of a product are weighted by the slopes of the exponents.
         """
         position = Fraction(t)
         exponents = self.line.exponents(position)
         trivial = self._powers_are_one(t)
-        logarithm = not any(exponents) and not (trivial and self.line.product)
+        logarithm = not any(exponents)
+        if logarithm:
+            slopes = tuple(slope for _, slope in self.line.exact_alpha)
+            exponents = slopes if trivial else (Fraction(1),) * len(slopes)
         number = Radicals(
             tuple(terms.values()),
             tuple(self._bases(vector, position) for vector in terms),
-            (Fraction(1),) if logarithm else exponents,
+            exponents,
             logarithm=logarithm,
         )
-        return int(trivial) + int(sign_of_radicals(number) == 0 and (logarithm or not trivial))
+        return int(trivial) + int(sign_of_radicals(number) == 0)
 
     def _expand(
         self, terms: dict[Vector, int], centre: arb, half: arb, n_terms: int
     ) -> tuple[list[arb], arb]:
-        """Taylor coefficients times h**k of the sum of powers, and a bound of the tail."""
+        """Taylor coefficients times h**k of the sum of powers, and a bound of the tail.
+
+        Powers of distances relative to one of them are taken, so that they hardly change if
+        distances are all tiny: that is a positive common factor.
+        """
         total = [arb(0)] * n_terms
         tail = arb(0)
+        unit = next(iter(terms))
         for vector, count in terms.items():
-            coefficients, rest = self._expand_pair(vector, centre, half, n_terms)
+            coefficients, rest = self._expand_pair(vector, unit, centre, half, n_terms)
             for k, coefficient in enumerate(coefficients):
                 total[k] += count * coefficient
             tail += abs(count) * rest
         return total, tail
 
     def _expand_pair(
-        self, vector: Vector, centre: arb, half: arb, n_terms: int
+        self, vector: Vector, unit: Vector, centre: arb, half: arb, n_terms: int
     ) -> tuple[list[arb], arb]:
         if self.line.product:
-            if vector not in self._exponent_of:
-                start = rate = arb(0)
-                for delta, (value, slope) in zip(vector, self.line.alpha, strict=True):
-                    log = arb(delta).log()
-                    start += arb(value) * log
-                    rate += arb(slope) * log
-                self._exponent_of[vector] = start, rate
-            start, rate = self._exponent_of[vector]
+            exponents = zip(self._exponent(vector), self._exponent(unit), strict=True)
+            start, rate = (exponent - common for exponent, common in exponents)
             return exponential_series(start + centre * rate, rate * half, n_terms)
-        distance, step = (
-            arb(fmpq(part.numerator, part.denominator)) for part in self.line.distance(vector)
-        )
+        scale = Fraction(2) ** math.frexp(max(unit))[1]
+        distance, step = (arb(_rational(part / scale)) for part in self.line.distance(vector))
         alpha, moved = (arb(part) for part in self.line.alpha[0])
         return power_series(
             distance + centre * step, half * step, alpha + centre * moved, half * moved, n_terms
@@ -305,6 +347,10 @@ def _multiplicities(block: Floats) -> dict[Vector, int]:
         values, counts = np.unique(block[0], return_counts=True)
         return dict(zip(((value,) for value in values.tolist()), counts.tolist(), strict=True))
     return Counter(tuple(column) for column in block.T.tolist())
+
+
+def _rational(t: Position) -> fmpq:
+    return fmpq(*t.as_integer_ratio())
 
 
 def _sign(value: Fraction) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,17 @@ class Line:
         return sum(values, Fraction(0)), sum(slopes, Fraction(0))
 
     @cached_property
+    def exponent_balls(self) -> dict[Vector, tuple[Any, Any]]:
+        """Exponents of products of powers, (value at 0, slope), that the exact layer found."""
+        return {}
+
+    @cached_property
+    def scale(self) -> float:
+        """A power of 2, at most 1, near the largest slope of the exponents if that is small."""
+        largest = max(abs(slope) for _, slope in self.alpha)
+        return math.ldexp(1.0, min(0, math.frexp(largest)[1]))
+
+    @cached_property
     def origin(self) -> Fraction | None:
         """The t at which all exponents of a product vanish together, if there is one."""
         moving = [(value, slope) for value, slope in self.exact_alpha if slope != 0]
@@ -101,17 +112,17 @@ class Line:
         roots = {-value / slope for value, slope in moving}
         return roots.pop() if len(roots) == 1 else None
 
-    @cached_property
-    def origin_of_ray(self) -> float | None:
-        """The same if it is a float."""
-        if self.origin is None or Fraction(float(self.origin)) != self.origin:
-            return None
-        return float(self.origin)
-
 
 def sum_at(function: tuple[Fraction, Fraction], t: Fraction) -> Fraction:
     """Value at t of an affine function (value at 0, slope)."""
     return function[0] + t * function[1]
+
+
+def floats_around(place: Fraction) -> tuple[float, float]:
+    """The neighbouring floats between which a number lies that is none itself."""
+    near = float(place)
+    before = near if Fraction(near) < place else math.nextafter(near, -math.inf)
+    return before, math.nextafter(before, math.inf)
 
 
 class Stretch(NamedTuple):
@@ -135,7 +146,8 @@ class Course:
 
     ``ends`` order the pairs (smaller is nearer) at the two ends of the segment, the same array
     twice if the order does not move; ``span`` is the spread of their entries.  ``proved`` is what
-    `certune.families.linkage.orders` knows, shared by all parts of the course.
+    `certune.families.linkage.orders` knows, shared by all parts of the course.  ``merged_codes``
+    take the place of the instance's codes where more pairs have the same function.
     """
 
     instance: ClusteringInstance
@@ -151,11 +163,17 @@ class Course:
     ends: tuple[Floats, Floats]
     span: float
     proved: dict[object, list[Stretch]] = field(default_factory=dict, repr=False, compare=False)
+    merged_codes: NDArray[np.uint64] | None = None
 
     @property
     def n(self) -> int:
         """Number of points."""
         return self.instance.n_points
+
+    @property
+    def codes(self) -> NDArray[np.uint64]:
+        """Codes of the pairs of points; pairs with the same code have the same function."""
+        return self.instance.pair_codes if self.merged_codes is None else self.merged_codes
 
     @property
     def ordered(self) -> bool:
@@ -164,14 +182,15 @@ class Course:
 
 
 def make_course(
-    instance: ClusteringInstance, line: Line, low: float, high: float, sense: int = 0
+    instance: ClusteringInstance, line: Line, low: float, high: float, side: int = 0
 ) -> Course:
     """Arrays of the pair functions for t in [low, high].
 
-    Exponents of a product have a sum of one sign on a course: ``sense``, or that in the middle.
+    A course of products lies on one ``side`` of the place where their order turns round, -1 before
+    it and 1 behind it; 0 stands for the side of its middle.
     """
     if line.product:
-        return _product_course(instance, line, low, high, sense)
+        return _product_course(instance, line, low, high, side)
     kind = MINMAX if line.kind == "min-max" else MEAN
     alpha, alpha_slope = line.alpha[0]
     if math.isinf(alpha):
@@ -278,33 +297,60 @@ def _sum_error(exponents: Floats, logs: Floats) -> float:
 
 
 def _product_course(
-    instance: ClusteringInstance, line: Line, low: float, high: float, sense: int
+    instance: ClusteringInstance, line: Line, low: float, high: float, side: int
 ) -> Course:
     logs = instance.log_distances
     values, slopes = zip(*line.alpha, strict=True)
-    total, total_slope = line.total
-    ray = line.origin_of_ray
+    middle = (Fraction(low) + Fraction(high)) / 2
     if not line.moves and not any(values):
         error = _sum_error(np.ones(len(logs)), logs)
         fixed, power = np.sum(logs, axis=0), np.zeros(2)
-    elif ray is not None and total_slope != 0:
-        # Slopes are tiny if the segment is short; a power of 2 brings no rounding.
-        largest = max(map(abs, slopes))
-        scale = math.copysign(2.0 ** math.frexp(largest)[1], total_slope)
-        exponents = np.array(slopes) / scale
-        error = _sum_error(exponents, logs)
-        fixed, power = _combine(exponents, logs), np.array([-scale * ray, scale])
+    elif (origin := _meeting(instance, line, low, high)) is not None:
+        sign = _sign(line.total[1]) or side or _sign(middle - origin)
+        exponents = np.array(slopes) / (sign * line.scale)
+        fixed = _combine(exponents, logs)
+        power = sign * line.scale * np.array([-float(origin), 1.0])
+        rounding = line.scale * float(_rounding(origin))
+        error = _sum_error(exponents, logs) + rounding * (1.0 + float(np.ptp(fixed))) ** 2
     else:
         reach = max(abs(low), abs(high), 1.0)
         error = _sum_error(np.abs(values) + reach * np.abs(slopes), logs)
         first, second = _combine(values, logs), _combine(slopes, logs)
-        middle = total + total_slope * (Fraction(low) + Fraction(high)) / 2
-        power = np.array([sense or (-1.0 if middle < 0 else 1.0), 0.0])
+        sense = side * _sign(line.total[1]) or _sign(sum_at(line.total, middle)) or 1
+        power = np.array([float(sense), 0.0])
         return _affine_course(instance, line, first, second, power, error, low, high)
     span = float(np.ptp(fixed))
     _check_exponents(power, span, low, high)
     ends = fixed, fixed
     return Course(instance, line, MEAN, POWER, fixed, fixed, power, error, low, high, ends, span)
+
+
+def _meeting(instance: ClusteringInstance, line: Line, low: float, high: float) -> Fraction | None:
+    """The t at which the products of all pairs meet, if powers may be taken from there on.
+
+    That is where all exponents vanish, or their sum if all metrics agree; inside of a course all
+    products then tie at that place, which powers do not show.
+    """
+    place = line.origin
+    if place is None and line.total[1] != 0 and instance.metrics_agree:
+        place = -line.total[0] / line.total[1]
+        if low < place < high:
+            return None
+    if place is None:
+        return None
+    farthest = max(abs(Fraction(t) - place) for t in (low, high))
+    if line.scale * float(_rounding(place)) > UNIT * max(line.scale * float(farthest), 1.0):
+        return None
+    return place
+
+
+def _rounding(value: Fraction) -> Fraction:
+    """Error of a number as a float."""
+    return abs(value - Fraction(float(value)))
+
+
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
 
 
 def _affine_course(

@@ -319,8 +319,10 @@ class Linkage(Family):
             self._values(instance, segment.at(t))
         line = self._parameters.line(instance.n_metrics, segment.origin, segment.direction)
 
-        def value_at(t: float) -> Fraction:
-            return self.run_exact(instance, segment.at(t))
+        def value_at(t: float | Fraction) -> Fraction:
+            # Of points that are no floats only that where all exponents are 0 is asked for.
+            params = segment.at(t) if isinstance(t, float) else dict.fromkeys(segment.origin, 0.0)
+            return self.run_exact(instance, params)
 
         if instance.n_distinct <= 2 or instance.k == instance.n_points or not line.moves:
             value = value_at(segment.low)

@@ -1,19 +1,23 @@
 """Is a difference of two linkage values zero at every parameter of a line?
 
 Such a difference is a sum of real powers, one for each distance vector, with integer coefficients.
+Powers of different vectors may be equal themselves: their pairs of points have one code then.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
 from flint import fmpq, fmpq_poly
+from numpy.typing import NDArray
 
 from certune.exact import Radicals
 from certune.exact.radicals import is_zero, power_products
-from certune.families.linkage.course import Line, Vector
+from certune.families.linkage.course import Course, Line, Vector
 
 
 def vanishes(line: Line, terms: dict[Vector, int]) -> bool:
@@ -21,6 +25,32 @@ def vanishes(line: Line, terms: dict[Vector, int]) -> bool:
     if line.product:
         return _product_vanishes(line, terms)
     return _power_vanishes(line, terms)
+
+
+def merged_codes(course: Course, powers: Sequence[Fraction]) -> NDArray[np.uint64]:
+    """Codes of the pairs of points, equal ones for equal products of these powers.
+
+    ``course.first`` holds the logarithms of the products, up to their sign.  Those that agree as
+    floats are compared exactly; if the powers are too long for that, codes stay different.
+    """
+    codes = course.instance.pair_codes
+    rows, columns = np.nonzero(np.triu(course.instance.different))
+    logs = course.first[rows, columns]
+    order = np.argsort(logs, kind="stable")
+    rows, columns = rows[order], columns[order]
+    close = np.diff(logs[order]) <= 2 * course.input_error
+    close &= np.diff(codes[rows, columns]) != 0
+    which = np.flatnonzero(np.append(close, False) | np.append(False, close))
+    rows, columns = rows[which], columns[which]
+    known, firsts = np.unique(codes[rows, columns], return_index=True)
+    vectors = course.instance.distances[:, rows[firsts], columns[firsts]].T.tolist()
+    products = power_products([tuple(map(Fraction, vector)) for vector in vectors], powers)
+    if not products:
+        return codes
+    code_of: dict[fmpq, np.uint64] = {}
+    merged = [code_of.setdefault(*entry) for entry in zip(products, known, strict=True)]
+    places = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+    return np.where(known[places] == codes, np.array(merged)[places], codes)
 
 
 def _product_vanishes(line: Line, terms: dict[Vector, int]) -> bool:

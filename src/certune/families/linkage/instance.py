@@ -155,6 +155,16 @@ class ClusteringInstance(DistanceInstance):
         return int(np.count_nonzero(self.duplicate_of == np.arange(self.n_points)))
 
     @cached_property
+    def different(self) -> NDArray[np.bool_]:
+        """Which pairs of points are not identical, (n, n)."""
+        return np.asarray(self.duplicate_of[:, None] != self.duplicate_of[None, :])
+
+    @cached_property
+    def metrics_agree(self) -> bool:
+        """Whether all metrics have the same distances, as in one dimension."""
+        return all(np.array_equal(self.distances[0], matrix) for matrix in self.distances[1:])
+
+    @cached_property
     def log_ranges(self) -> tuple[tuple[float, float], ...]:
         """Smallest and largest of the `log_distances` of every metric."""
         return tuple((float(matrix.min()), float(matrix.max())) for matrix in self.log_distances)
@@ -170,7 +180,7 @@ class ClusteringInstance(DistanceInstance):
 
     def __getstate__(self) -> dict[str, Any]:
         # These are made again quickly, and have to stay writable.
-        left_out = ("log_distances", "pair_codes", "references")
+        left_out = ("log_distances", "pair_codes", "references", "different")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
     def __repr__(self) -> str:

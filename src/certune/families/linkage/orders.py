@@ -15,6 +15,8 @@ from certune.families.linkage.course import Course, Stretch
 
 Zone = tuple[float, float]
 
+SURROUNDINGS = 2.0**6  # on so many widths of an interval beside it an order is looked for first
+FEW_TERMS = 16  # with more terms proofs on a whole course take long
 _NO_ZONE = (math.inf, math.inf)
 
 
@@ -46,18 +48,46 @@ def order_on(
         terms = comparison.fixed_terms
         key = marks if terms is None else terms
         if key not in course.proved:
-            course.proved[key] = _constant(comparison, course.low, course.high, (True, True))
+            course.proved[key] = []
+            if terms is None or len(terms) <= FEW_TERMS:
+                whole = course.low, course.high, (True, True)
+                course.proved[key] = _stretches(comparison, *whole, low + 0.5 * (high - low))
         course.proved[marks] = course.proved[key]
     proved = course.proved[marks]
     for stretch in proved:
         order = _part(stretch, low, high, inside)
         if order is not None:
             return order
-    found = _constant(comparison, low, high, inside) or _one_change(comparison, low, high)
-    if not found:
-        return Order(UNKNOWN)
-    proved += found
-    return _part(found[0], low, high, inside) or Order(UNKNOWN)
+    start, stop = _surroundings(course, low, high)
+    for ends in (
+        (start, stop, (start == course.low, stop == course.high)),
+        (low, high, inside),
+    ):
+        for stretch in _stretches(comparison, *ends, low + 0.5 * (high - low)):
+            order = _part(stretch, low, high, inside)
+            if order is not None:
+                proved.append(stretch)
+                return order
+    return Order(UNKNOWN)
+
+
+def _surroundings(course: Course, low: float, high: float) -> Zone:
+    """An interval so much wider that the next questions are likely to lie in it."""
+    reach = SURROUNDINGS * (high - low)
+    return max(course.low, low - reach), min(course.high, high + reach)
+
+
+def _stretches(
+    comparison: Comparison, low: float, high: float, inside: tuple[bool, bool], place: float
+) -> list[Stretch]:
+    """The stretch from low to high, if the order has at most one change there.
+
+    It has two if it is another one at a place than at both ends.
+    """
+    order = comparison.at(low)
+    if order in (-1, 1) and order == comparison.at(high) == -comparison.at(place):
+        return []
+    return _constant(comparison, low, high, inside) or _one_change(comparison, low, high)
 
 
 def _part(stretch: Stretch, low: float, high: float, inside: tuple[bool, bool]) -> Order | None:

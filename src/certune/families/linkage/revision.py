@@ -118,10 +118,19 @@ def narrow_zones(part: Part, which: NDArray[np.int64], window: Window) -> None:
             splits[s, 1] = after
 
 
-def window_around(t: float) -> Window:
-    """Neighbourhood of a point that is swept again, with an edge at the point."""
-    reach = WINDOW * max(1.0, abs(t))
-    return t - reach, t + reach
+def windows_around(points: Sequence[float]) -> list[Window]:
+    """Neighbourhoods of points in order that are swept again, with edges at the points.
+
+    Those that meet are one.
+    """
+    found: list[Window] = []
+    for t in points:
+        reach = WINDOW * max(1.0, abs(t))
+        low, high = t - reach, t + reach
+        if found and low <= found[-1][1]:
+            low = found.pop()[0]
+        found.append((low, high))
+    return found
 
 
 def swept_again(

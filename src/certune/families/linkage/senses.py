@@ -1,61 +1,86 @@
 """Courses on which the order of linkage values has one sense.
 
 Where the exponents of product linkage sum to less than 0, larger products are nearer.  A segment
-on which the sum changes its sign is cut there.
+on which the sum changes its sign is cut there, unless all exponents vanish there: the Box-Cox form
+of powers has the same order on both sides.  If the sum is always 0 that order turns round, and a
+segment is cut where all exponents vanish.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
-from certune.families.linkage.course import Course, Line, make_course
+from certune.families.linkage.course import Course, Line, floats_around, make_course
+from certune.families.linkage.identities import merged_codes
 from certune.families.linkage.instance import ClusteringInstance
+from certune.kernels.series import POWER
 
 
 def courses_along(
     instance: ClusteringInstance, line: Line, low: float, high: float
-) -> tuple[list[Course], list[float]]:
+) -> tuple[list[Course], list[float | Fraction]]:
     """Courses that together cover [low, high], and points of their own.
 
     They overlap in the two floats beside the place where the order turns round, if that is none:
     there trees of both senses count, of which one is the right one (docs/theory/linkage-sweep.md).
+    Products have a value of their own where all exponents are 0, and, if it is a float, where the
+    order turns round.
     """
     if not line.product:
         return [make_course(instance, line, low, high)], []
-    ray = line.origin_of_ray
-    if ray is not None:
-        inside = [ray] if low <= ray <= high else []
-        return [make_course(instance, line, low, high)], inside
+    if line.origin is not None and line.total[1] != 0:
+        special = [_simplified(line.origin)] if low <= line.origin <= high else []
+        return _ties_merged([make_course(instance, line, low, high)]), special
+    turn = _turn(line)
+    if turn is None or not low <= turn <= high:
+        return _ties_merged([make_course(instance, line, low, high)]), []
+    place = _simplified(turn)
+    if isinstance(place, float):
+        ends = (low, place), (place, high)
+        courses = [make_course(instance, line, a, b) for a, b in ends if a < b]
+        return _ties_merged(courses), [place]
+    around = _around(turn, low, high)
+    courses = [make_course(instance, line, a, b, side) for a, b, side in around]
+    return _ties_merged(courses), [place] if turn == line.origin else []
+
+
+def _ties_merged(courses: list[Course]) -> list[Course]:
+    """Courses that know which pairs have the same product all along a line through the origin."""
+    line = courses[0].line
+    if line.origin is None or courses[0].mode != POWER:
+        return courses
+    codes = merged_codes(courses[0], [slope for _, slope in line.exact_alpha])
+    return [replace(course, merged_codes=codes) for course in courses]
+
+
+def _simplified(place: Fraction) -> float | Fraction:
+    """The float that is equal to a number, if there is one."""
+    near = float(place)
+    return near if Fraction(near) == place else place
+
+
+def _turn(line: Line) -> Fraction | None:
+    """The t at which the order of products turns round.
+
+    That is where the exponents sum to 0; if they always do, where all of them are 0.
+    """
     total, slope = line.total
-    flip = -total / slope if slope != 0 else line.origin
-    if flip is None or not low <= flip <= high:
-        return [make_course(instance, line, low, high)], []
-    near = float(flip)
-    if Fraction(near) == flip:
-        ends = (low, near), (near, high)
-        return [make_course(instance, line, a, b) for a, b in ends if a < b], [near]
-    senses = (1, 1) if slope == 0 else (-1, 1) if slope > 0 else (1, -1)
-    return [
-        make_course(instance, line, a, b, sense) for a, b, sense in _around(flip, low, high, senses)
-    ], []
+    return -total / slope if slope != 0 else line.origin
 
 
-def _around(
-    flip: Fraction, low: float, high: float, senses: tuple[int, int]
-) -> list[tuple[float, float, int]]:
-    """Intervals before and after a number between two floats, with the senses of the courses there.
+def _around(turn: Fraction, low: float, high: float) -> list[tuple[float, float, int]]:
+    """Intervals before (-1) and behind (1) a number between two floats.
 
     Both sides have an interval of their own around the two floats: what cannot be decided there
     leaves no more than that open.
     """
-    near = float(flip)
-    before = near if Fraction(near) < flip else math.nextafter(near, -math.inf)
-    after = math.nextafter(before, math.inf)
+    before, after = floats_around(turn)
     found = [
-        (low, before, senses[0]),
-        (max(low, math.nextafter(before, -math.inf)), after, senses[0]),
-        (before, min(math.nextafter(after, math.inf), high), senses[1]),
-        (after, high, senses[1]),
+        (low, before, -1),
+        (max(low, math.nextafter(before, -math.inf)), after, -1),
+        (before, min(math.nextafter(after, math.inf), high), 1),
+        (after, high, 1),
     ]
-    return [(a, b, sense) for a, b, sense in found if a < b]
+    return [(a, b, side) for a, b, side in found if a < b]

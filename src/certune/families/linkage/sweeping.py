@@ -10,7 +10,6 @@ import ctypes
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -22,11 +21,12 @@ from certune.errors import UndecidedError
 from certune.families.linkage.comparison import UNKNOWN, Comparison
 from certune.families.linkage.course import Course
 from certune.families.linkage.orders import order_on
+from certune.families.linkage.points import point_codes, point_values
 from certune.kernels import sweep as kernel
 from certune.kernels.compare import HOPELESS
 from certune.kernels.kinetic import follow
 from certune.kernels.panels import contract, panel_edges
-from certune.kernels.series import AFFINE, MEAN, MOVING, UNIT
+from certune.kernels.series import AFFINE, MEAN, MOVING
 
 CONTRACTION_MARGIN = 1e-13
 # Zones of a change may fill this share of an interval; the second one if gaps stay wide.
@@ -205,7 +205,7 @@ def solve_at(
             course.power,
             -1.0 if ascending else 1.0,
             course.input_error,
-            course.instance.pair_codes,
+            point_codes(course),
             course.ordered,
             np.array([[course.low, course.low]]),
             np.zeros((1, 2), dtype=np.bool_),
@@ -228,46 +228,6 @@ def solve_at(
             f"a comparison of cluster pairs at alpha = {alpha} could not be decided exactly"
         )
     return left, right, leaves.partitions[leaves.info[0, 2]]
-
-
-def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
-    """Values of the pairs at ``course.low``, whether smaller is nearer, and a relative error."""
-    t = course.low
-    # Relative rounding error of the averages that merges make of the values.
-    averages = UNIT * (8 * course.n + 0.25 * course.n**2)
-    if course.mode == AFFINE:
-        exponent = course.first + t * course.second
-        exponent -= 0.5 * (exponent.max() + exponent.min())
-        size = float(np.abs(course.first).max() + np.abs(t * course.second).max())
-        total, slope = course.line.total
-        ascending = total + Fraction(t) * slope >= 0
-        error = course.input_error + 8 * UNIT * (1 + size)
-        return np.exp(exponent), ascending, error + averages
-    alpha = float(course.power[0] + course.power[1] * t)
-    if course.mode == MOVING:
-        raise AssertionError("a point has fixed distances")
-    smallest, largest = _off_diagonal_range(course)
-    error = course.input_error * (1 + abs(alpha)) + 8 * UNIT * (
-        2 + abs(alpha) * (largest - smallest)
-    )
-    error += averages
-    if abs(alpha) * (1 + largest - smallest) < 0.5:
-        logs = np.maximum(course.first - (smallest - 1.0), 1.0)
-        y = alpha * logs
-        with np.errstate(divide="ignore", invalid="ignore"):
-            quotient = np.where(y == 0, 1.0, np.expm1(y) / y)
-        return logs * quotient, True, error + 16 * UNIT
-    logs = np.clip(course.first, smallest, largest) - 0.5 * (smallest + largest)
-    return np.exp(alpha * logs), alpha > 0, error
-
-
-def _off_diagonal_range(course: Course) -> tuple[float, float]:
-    duplicate_of = course.instance.duplicate_of
-    different = duplicate_of[:, None] != duplicate_of[None, :]
-    if not different.any():
-        return 0.0, 0.0
-    values = course.first[different]
-    return float(values.min()), float(values.max())
 
 
 def sweep_course(
@@ -305,7 +265,7 @@ def sweep_course(
         course.power,
         course.span,
         course.input_error,
-        course.instance.pair_codes,
+        course.codes,
         course.ordered,
     )
     start = (labels, left, right, n_made)
