@@ -173,6 +173,13 @@ def test_orders_that_contradict_each_other_have_no_leaf(monkeypatch):
     assert sum(int((each.info[:, 2] < 0).sum()) for each in leaves) < 20
 
 
+def test_leaves_beside_contradictions_reach_as_far_as_they_do():
+    """Many orders of a grid change at t = 12/17; some of their combinations have no leaf."""
+    grid = np.stack(np.meshgrid(range(6), range(4)), -1).reshape(-1, 2)[:21]
+    family, segment = product_line((2, 3.5), (0.75, -2.25))
+    check(family, instance_of(grid, ("chebyshev", "sqeuclidean")), segment)
+
+
 def test_what_ties_everywhere_is_swept_once(monkeypatch):
     """Points on a line and exponents of sum 0: all values agree up to rounding along the line."""
     intervals = {}

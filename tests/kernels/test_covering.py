@@ -55,7 +55,7 @@ def test_joined_intervals_say_the_same_and_no_two_neighbours_could_be_one(seed):
 INTERVALS = np.array([[0.0, 2.0], [1.0, 3.0], [3.0, 4.0]])
 INFO = np.array([[-1, 0, 1], [0, -1, 0], [-1, -1, -1]])
 # The change between the first two leaves was polished to [1.25, 1.5].
-SPLITS = np.array([[1.25, 1.5, 1.0, -1.0]])
+SPLITS = np.array([[1.25, 1.5, 1.0, -1.0, -1.0, -1.0]])
 
 
 def test_a_leaf_without_a_partition_can_have_any_rank():
@@ -71,3 +71,20 @@ def test_leaves_count_in_their_ranges_alone():
     low, high, least, most = ranked_leaves(INTERVALS, INFO, SPLITS, np.array([5, 2]), 9, ranges)
     assert low.tolist() == [0.0, 1.25, 3.5] and high.tolist() == [1.4, 1.4, 4.0]
     assert least.tolist() == [2, 5, 0] and most.tolist() == [2, 5, 9]
+
+
+def test_leaves_are_cut_by_the_splits_above_them_alone():
+    """The right side of split 0 is split by 2; its left part contradicts itself and has no leaf."""
+    intervals = np.array([[0.0, 2.0], [1.0, 2.0], [1.0, 4.0]])
+    info = np.array([[-1, 1, 0], [1, 0, 1], [2, -1, 0]])
+    splits = np.array(
+        [
+            [1.0, 1.5, 1.0, -1.0, -1.0, -1.0],
+            [1.75, 1.75, 1.0, -1.0, -1.0, 0.0],
+            [0.5, 2.0, 1.0, -1.0, 0.0, -1.0],
+        ]
+    )
+    everywhere = np.array([[0.0, 4.0]])
+    low, high, least, _ = ranked_leaves(intervals, info, splits, np.array([5, 2]), 9, everywhere)
+    assert low.tolist() == [0.0, 1.0] and high.tolist() == [1.5, 4.0]
+    assert least.tolist() == [5, 5]

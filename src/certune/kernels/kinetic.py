@@ -187,7 +187,7 @@ def follow(
     leaves = np.empty((64, 2))
     leaf_info = np.empty((64, 3), np.int64)
     n_leaves = 0
-    splits = np.empty((64, 4))
+    splits = np.empty((64, 6))
     split_marks = np.empty((64, n), np.uint8)
     n_splits = 0
     partitions = np.empty((64, n), np.int64)
@@ -318,6 +318,8 @@ def follow(
                     splits[n_splits, 1] = to_high
                     splits[n_splits, 2] = 1.0
                     splits[n_splits, 3] = -1.0
+                    splits[n_splits, 4] = from_split
+                    splits[n_splits, 5] = -1.0
                     n_splits += 1
                 start = t
                 from_split = marked

@@ -231,37 +231,23 @@ def polish_many(kind, mode, first, second, power, splits, split_marks, which, in
 def leaf_bounds(intervals, info, splits):
     """Intervals of the leaves after the zones of their splits were polished.
 
-    A leaf lies on one side of every split above it.  Leaves and splits come in depth-first order,
-    so the next split above on the same side is the nearest one with a smaller index.
+    A leaf lies on one side of every split above it; splits come after those above them.
     """
-    m = info.shape[0]
     bounds = intervals.copy()
-    limit = np.empty(m)
-    stack = np.empty(m, np.int64)
-    for side in range(2):
-        depth = 0
-        for step in range(m):
-            i = step if side == 0 else m - 1 - step
-            own = info[i, side]
-            while depth > 0 and info[stack[depth - 1], side] > own:
-                depth -= 1
-            if own < 0:
-                limit[i] = intervals[i, side]
-            elif depth > 0 and info[stack[depth - 1], side] == own:
-                limit[i] = limit[stack[depth - 1]]
-                depth -= 1
-            else:
-                limit[i] = splits[own, side]
-                if depth > 0 and info[stack[depth - 1], side] >= 0:
-                    above = limit[stack[depth - 1]]
-                    limit[i] = max(limit[i], above) if side == 0 else min(limit[i], above)
-            stack[depth] = i
-            depth += 1
-            # An edge or a plain cut may lie inside; zones only ever shrink.
-            if side == 0:
-                bounds[i, 0] = max(intervals[i, 0], limit[i])
-            else:
-                bounds[i, 1] = min(intervals[i, 1], limit[i])
+    limits = splits[:, :2].copy()
+    for s in range(splits.shape[0]):
+        low = int(splits[s, 4])
+        high = int(splits[s, 5])
+        if low >= 0:
+            limits[s, 0] = max(limits[s, 0], limits[low, 0])
+        if high >= 0:
+            limits[s, 1] = min(limits[s, 1], limits[high, 1])
+    # An edge or a plain cut may lie inside; zones only ever shrink.
+    for i in range(info.shape[0]):
+        if info[i, 0] >= 0:
+            bounds[i, 0] = max(bounds[i, 0], limits[info[i, 0], 0])
+        if info[i, 1] >= 0:
+            bounds[i, 1] = min(bounds[i, 1], limits[info[i, 1], 1])
     return bounds
 
 

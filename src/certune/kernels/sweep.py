@@ -168,8 +168,9 @@ def sweep(
     -------
     leaves : float array (m, 2), leaf_info : int array (m, 3)
         Intervals; left split, right split (-1: an edge), partition (-1: undecided).
-    splits : float array (s, 4), split_marks : uint8 array (s, n)
-        low, high, order left, order right; members of the three clusters.
+    splits : float array (s, 6), split_marks : uint8 array (s, n)
+        low, high, order left, order right, left and right split of the interval that is split (-1:
+        an edge); members of the three clusters.
     partitions : int array (r, n)
     """
     n = first.shape[0]
@@ -219,7 +220,7 @@ def sweep(
     n_plain = 0
     n_unknown = 0
     undecided = np.array([np.inf, -np.inf])  # what undecided leaves that meet cover together
-    splits = np.empty((64, 4))
+    splits = np.empty((64, 6))
     split_marks = np.empty((64, n), np.uint8)
     n_splits = 0
     partitions = np.empty((64, n), np.int64)
@@ -343,6 +344,8 @@ def sweep(
                         tree,
                         settled,
                     )
+                    for end in range(2):
+                        splits[n_splits, 4 + end] = levels.splits[depth, end]
                     levels.cut[depth] = n_splits
                     n_splits += 1
             if levels.stage[depth] == 2:
