@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from certune.kernels.agglomerate import CROSSING_ROW, still_blocked
 from certune.kernels.borrowing import borrowing
 from certune.kernels.decisions import MAX_DEPTH
 from certune.kernels.linking import linked
+from certune.kernels.nearest_slots import CROSSING_ROW, still_blocked
 from certune.kernels.search_state import Flags, Floats, Integers, Rows
 
 

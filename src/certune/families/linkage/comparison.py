@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from certune.exact import Radicals, sign_of_radicals, sign_on_interval
 from certune.exact.radicals import FIRST_PRECISION
 from certune.exact.taylor import PRECISION
-from certune.families.linkage.course import Line, Vector, sum_at
+from certune.families.linkage.course import Line, Vector, sign_of, sum_at
 from certune.families.linkage.expansions import exponential_series, power_series
 from certune.families.linkage.identities import vanishes
 from certune.families.linkage.instance import ClusteringInstance
@@ -134,7 +134,7 @@ class Comparison:
                 ),
                 Fraction(0),
             )
-            return -_sign(total)
+            return -sign_of(total)
         sign = self._sign_at(terms, position)
         if sign is None:
             return UNKNOWN
@@ -266,7 +266,7 @@ class Comparison:
     ) -> int:
         """Single and complete linkage compare two affine functions: look at the two ends."""
         signs = [
-            _sign(
+            sign_of(
                 sum(
                     (
                         count * sum_at(self.line.distance(v), Fraction(t))
@@ -351,7 +351,3 @@ def _multiplicities(block: Floats) -> dict[Vector, int]:
 
 def _rational(t: Position) -> fmpq:
     return fmpq(*t.as_integer_ratio())
-
-
-def _sign(value: Fraction) -> int:
-    return (value > 0) - (value < 0)

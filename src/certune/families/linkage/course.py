@@ -306,7 +306,7 @@ def _product_course(
         error = _sum_error(np.ones(len(logs)), logs)
         fixed, power = np.sum(logs, axis=0), np.zeros(2)
     elif (origin := _meeting(instance, line, low, high)) is not None:
-        sign = _sign(line.total[1]) or side or _sign(middle - origin)
+        sign = sign_of(line.total[1]) or side or sign_of(middle - origin)
         exponents = np.array(slopes) / (sign * line.scale)
         fixed = _combine(exponents, logs)
         power = sign * line.scale * np.array([-float(origin), 1.0])
@@ -316,7 +316,7 @@ def _product_course(
         reach = max(abs(low), abs(high), 1.0)
         error = _sum_error(np.abs(values) + reach * np.abs(slopes), logs)
         first, second = _combine(values, logs), _combine(slopes, logs)
-        sense = side * _sign(line.total[1]) or _sign(sum_at(line.total, middle)) or 1
+        sense = side * sign_of(line.total[1]) or sign_of(sum_at(line.total, middle)) or 1
         power = np.array([float(sense), 0.0])
         return _affine_course(instance, line, first, second, power, error, low, high)
     span = float(np.ptp(fixed))
@@ -349,7 +349,8 @@ def _rounding(value: Fraction) -> Fraction:
     return abs(value - Fraction(float(value)))
 
 
-def _sign(value: Fraction) -> int:
+def sign_of(value: Fraction) -> int:
+    """-1, 0 or 1."""
     return (value > 0) - (value < 0)
 
 
