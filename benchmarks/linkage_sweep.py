@@ -3,7 +3,8 @@
 In one process and for each n: the time of `Linkage.dual` over alpha in [-10, 10] (points already
 turned into distances, utility included), divided by the time of one
 `scipy.cluster.hierarchy.linkage(d, "average")` call on the same distances; beside it a grid of
-1000 scipy calls, which finds no breakpoint and proves nothing. Times are processor times of one
+1000 scipy calls, which finds no breakpoint and proves nothing. Trees are the cluster trees that the
+sweep follows, pieces those of the utility. Times are processor times of one
 process, the best of several, so that other work on the machine counts as little as possible. Peak
 memory and start-up times are measured in processes of their own.
 
@@ -20,7 +21,7 @@ import time
 
 import numpy as np
 
-LARGEST_PRODUCT = 400  # product linkage has thousands of trees; it takes seconds beyond
+LARGEST_PRODUCT = 400  # product linkage has thousands of trees; sweeps take seconds beyond
 
 
 def best_time(function, repeats):
@@ -39,6 +40,26 @@ def digits_instances(n, count, metrics):
     return ct.datasets.digits_clustering(
         count, n_classes=classes, n_per_class=n // classes, metrics=metrics, random_state=n
     )
+
+
+def followed_trees(function):
+    """Result of a function that makes one dual, and the number of cluster trees it followed."""
+    from certune.families.linkage import revision
+
+    count = 0
+
+    def counting(*arguments):
+        nonlocal count
+        found = original(*arguments)
+        count += sum(leaves.n_trees for leaves in found)
+        return found
+
+    original, revision.sweep_course = revision.sweep_course, counting
+    try:
+        result = function()
+        return result, count
+    finally:
+        revision.sweep_course = original
 
 
 def measure(n, n_instances, repeats):
@@ -73,19 +94,23 @@ def measure(n, n_instances, repeats):
         grids.append((time.process_time() - start) / len(some) * len(grid) / call)
         for name, (family, segment) in families.items():
             instance = double if segment is not None else single
-            dual = family.dual(instance, along=segment)
-            took = best_time(lambda f=family, i=instance, s=segment: f.dual(i, along=s), repeats)
-            rows[name].append((took / call, dual.n_pieces, len(dual.undecided)))
+
+            def sweep(f=family, i=instance, s=segment):
+                return f.dual(i, along=s)
+
+            dual, trees = followed_trees(sweep)
+            took = best_time(sweep, repeats)
+            rows[name].append((took / call, trees, dual.n_pieces, len(dual.undecided)))
     print(
         f"n = {n}: one scipy call {np.median(scipy_ms):.3f} ms, 1000-point grid "
         f"{np.median(grids):.0f} calls"
     )
     for name, values in rows.items():
-        ratios, pieces, undecided = zip(*values, strict=True)
+        ratios, trees, pieces, undecided = map(np.array, zip(*values, strict=True))
         print(
-            f"    {name:14s} full sweep = {np.median(ratios):7.1f} calls "
-            f"(from {min(ratios):.1f} to {max(ratios):.1f}), {np.median(pieces):.0f} pieces, "
-            f"{np.median(np.array(ratios) / np.array(pieces)):.2f} calls a piece, "
+            f"    {name:14s} full sweep = {np.median(ratios):6.1f} calls "
+            f"(from {min(ratios):.1f} to {max(ratios):.1f}), {np.median(trees):4.0f} trees, "
+            f"{np.median(ratios / trees):.2f} calls a tree, {np.median(pieces):3.0f} pieces, "
             f"{sum(undecided)} undecided"
         )
 

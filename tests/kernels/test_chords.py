@@ -25,7 +25,6 @@ from certune.kernels.chords import (
     until_chord,
 )
 from certune.kernels.kinetic_state import Records
-from certune.kernels.tree_records import forget
 
 positive = st.floats(0.1, 10.0)
 WIDTH = 3 * BLOCK
@@ -43,19 +42,20 @@ def panel_with(slack, sign=1, base=0.0):
 def records_of(chords, slots=None):
     """Records whose chords, given by slots, are known; nodes are in the given slots."""
     slots = np.arange(WIDTH) if slots is None else slots
-    flat = np.ones(8 * WIDTH * WIDTH)
+    flat = np.ones(8)
     keys = np.array(chords, np.float32).reshape(-1)
     return Records(
         flat,
         flat.view(np.int64),
-        np.triu(np.ones((WIDTH, WIDTH), np.uint8), 1).reshape(-1),
+        np.ones(1, np.uint8),
         WIDTH,
         False,
-        np.ones(WIDTH, np.bool_),
+        np.empty((WIDTH, 1), np.int32),
+        np.zeros(WIDTH, np.int64),
         keys,
         slots,
         np.argsort(slots),
-        np.empty(16),
+        np.empty(8),
         keys.view(np.int64),
     )
 
@@ -231,22 +231,3 @@ def test_neighbours_and_doubtful_rivals_are_those_of_all_that_are_alive(share, a
             if c not in (p, q) and not (here[row, c] > bar and keys[row, c, 1] > end_bar)
         }
         assert {tuple(pair) for pair in doubtful} == expected
-
-
-@njit
-def forget_node(records, node, dense):
-    forget(bundled(records), node, dense)
-
-
-def test_a_forgotten_node_has_no_records_and_others_keep_theirs():
-    records = records_of(np.ones((WIDTH, WIDTH, 2)))
-    known = records.known.reshape(WIDTH, WIDTH)
-    node = 2
-    forget_node(records, node, True)
-    assert known[node].sum() == known[:, node].sum() == 0
-    assert known.sum() == (WIDTH - 1) * (WIDTH - 2) // 2
-    known[:] = np.triu(np.ones((WIDTH, WIDTH)), 1)
-    forget_node(records, node, True)  # it has none: that is known at once
-    assert known[node].sum() == WIDTH - 1 - node
-    forget_node(records, node, False)
-    assert known[node].sum() == 0

@@ -142,7 +142,7 @@ def test_what_a_wide_panel_leaves_unclear_is_followed_on_narrower_ones(seed, mon
 
     def watched(*arguments):
         found = original(*arguments)
-        panels, windows = arguments[10], found[-1]
+        panels, windows = arguments[10], found[5]
         followed.append((panels[-1, 1] - panels[0, 0], np.sum(windows[:, 1] - windows[:, 0])))
         return found
 

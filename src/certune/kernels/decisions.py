@@ -37,7 +37,9 @@ from certune.kernels.series import MEAN
 
 MAX_DEPTH = 256
 ASK_BELOW = 1e-9  # models this accurate that cannot tell two values apart suggest a tie
-IDENTITY, AT_POINT, AT_LOW_END, AT_HIGH_END = 0, 1, 2, 3  # kinds of questions
+NARROW = 2.0**-42  # relative width of intervals that are cut no further
+WIDE_IN_NARROW = 0.05  # share of such an interval that a zone may have without a question
+IDENTITY, AT_POINT, AT_LOW_END, AT_HIGH_END, NARROW_ZONE = 0, 1, 2, 3, 4  # kinds of questions
 CROSSES = 3  # answer: the order changes once; the question became the zone and the order before it
 
 
@@ -149,6 +151,33 @@ def _weigh(frame, model, interval, power, x, y, z, nearer, farther, work):
 
 
 @borrowing
+def _inquire(what, bits, model, interval, zone, rows, tree, settled, exact, x, y, z):
+    """Let the exact layer compare (x, y) with (x, z); TOO_WIDE if it cannot.
+
+    If the order changes once, ``zone`` says where.
+    """
+    answer = _ask(exact, what, interval, zone, rows, tree, x, y, z)
+    if answer == HOPELESS:
+        return HOPELESS
+    if answer == 2:
+        return TOO_WIDE
+    if answer == CROSSES:
+        width = interval[1] - interval[0]
+        zone[0] = max(0.0, (exact.question[1] - interval[0]) / width)
+        zone[1] = min(1.0, (exact.question[2] - interval[0]) / width)
+        zone[2] = exact.question[3]
+        zone[3] = -exact.question[3]
+        return CROSSING
+    _keep(settled, bits, model, rows, x, y, z, answer)
+    if answer == 0:
+        marks = rows.marks
+        highest = tree.highest
+        wins = tie_prefers(highest[marks[x]], highest[marks[y]], highest[marks[z]])
+        return NEARER if wins else FARTHER
+    return answer
+
+
+@borrowing
 def settle(
     frame, bits, model, interval, ends, pairs, rows, tree, settled, exact, x, y, z, evidence_arrays
 ):
@@ -196,22 +225,7 @@ def settle(
             if known != 0:
                 return known
         what = AT_POINT if model.point else IDENTITY
-        answer = _ask(exact, what, interval, zone, rows, tree, x, y, z)
-        if answer == HOPELESS:
-            return HOPELESS
-        if answer == 2:
-            return TOO_WIDE
-        if answer == CROSSES:
-            width = interval[1] - interval[0]
-            zone[0] = max(0.0, (exact.question[1] - interval[0]) / width)
-            zone[1] = min(1.0, (exact.question[2] - interval[0]) / width)
-            zone[2] = exact.question[3]
-            zone[3] = -exact.question[3]
-            return CROSSING
-        _keep(settled, bits, model, rows, x, y, z, answer)
-        if answer == 0:
-            return NEARER if wins else FARTHER
-        return answer
+        return _inquire(what, bits, model, interval, zone, rows, tree, settled, exact, x, y, z)
     if form == ENDS:
         result = locate_ends(
             frame,
@@ -260,4 +274,10 @@ def settle(
             if answer != 2:
                 _keep(settled, bits, model, rows, x, y, z, answer)
                 return answer
+    narrow = interval[1] - interval[0] <= NARROW * max(1.0, abs(interval[0]))
+    if narrow and zone[1] - zone[0] >= WIDE_IN_NARROW and model.error <= ASK_BELOW:
+        code = _inquire(
+            NARROW_ZONE, bits, model, interval, zone, rows, tree, settled, exact, x, y, z
+        )
+        return CROSSING if code == TOO_WIDE else code
     return CROSSING

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from certune.kernels.borrowing import borrowing
+from certune.kernels.pair_keys import key_of
 from certune.kernels.records import below_scaled, blend_records
 from certune.kernels.series import MAXIMUM, MINIMUM
 
 
 @borrowing
-def doubtful_averages(flat, known, own, factor, flip, width, p, q, rivals, n_rivals, doubtful):
+def doubtful_averages(flat, known, own, factor, flip, p, q, rivals, n_rivals, doubtful):
     """List the (row, rival) whose record does not clear the bar on the whole panel.
 
     The bar is the record of (p, q), ``own``, times a factor.  Unknown records are listed as well.
@@ -18,12 +19,12 @@ def doubtful_averages(flat, known, own, factor, flip, width, p, q, rivals, n_riv
         c = rivals[i]
         if c == p or c == q:
             continue
-        key = p * width + c if p < c else c * width + p
+        key = key_of(p, c)
         if known[key] == 0 or below_scaled(flat, 8 * key, own, factor, flip) != 0:
             doubtful[count, 0] = p
             doubtful[count, 1] = c
             count += 1
-        key = q * width + c if q < c else c * width + q
+        key = key_of(q, c)
         if known[key] == 0 or below_scaled(flat, 8 * key, own, factor, flip) != 0:
             doubtful[count, 0] = q
             doubtful[count, 1] = c
@@ -38,7 +39,6 @@ def unite_averages(
     own,
     factor,
     flip,
-    width,
     p,
     q,
     weight_p,
@@ -54,8 +54,8 @@ def unite_averages(
         c = rivals[i]
         if c == p or c == q:
             continue
-        at_p = 8 * (p * width + c if p < c else c * width + p)
-        at_q = 8 * (q * width + c if q < c else c * width + q)
+        at_p = 8 * key_of(p, c)
+        at_q = 8 * key_of(q, c)
         if below_scaled(flat, at_p, own, factor, flip) != 0:
             doubtful[count, 0] = p
             doubtful[count, 1] = c
@@ -64,14 +64,14 @@ def unite_averages(
             doubtful[count, 0] = q
             doubtful[count, 1] = c
             count += 1
-        key = node * width + c if node < c else c * width + node
+        key = key_of(node, c)
         blend_records(flat, at_p, at_q, weight_p, weight_q, flat, 8 * key, 8 * key)
         known[key] = 1
     return count
 
 
 @borrowing
-def doubtful_ends(flat, known, bar, kind, sign, width, p, q, rivals, n_rivals, doubtful):
+def doubtful_ends(flat, known, bar, kind, sign, p, q, rivals, n_rivals, doubtful):
     """Do the same for ENDS."""
     side = 1.0 if sign > 0 else -1.0
     low = side * bar[0]
@@ -84,7 +84,7 @@ def doubtful_ends(flat, known, bar, kind, sign, width, p, q, rivals, n_rivals, d
         if c == p or c == q:
             continue
         for row in (p, q):
-            key = row * width + c if row < c else c * width + row
+            key = key_of(row, c)
             at = 8 * key
             at_low = 0.0
             at_high = 0.0

@@ -17,8 +17,10 @@ from certune.kernels.frames import (
     kind_of_values,
     pair_range,
     range_error,
+    record_places,
     restrict_frame,
     restriction,
+    row_start,
 )
 from certune.kernels.identities import enclosure_codes
 from certune.kernels.linking import linked
@@ -131,7 +133,7 @@ def _plan(pairs, labels, span, low, high, smallest, largest):
 
 @linked
 def build_averages(
-    flat, stride, mirrored, pairs, offset, labels, sizes, span, low, high, smallest, largest
+    flat, mirrored, pairs, offset, labels, sizes, span, low, high, smallest, largest
 ):
     """Fill records of averages on [low, high]; see `build_mean` and `build`.
 
@@ -146,7 +148,6 @@ def build_averages(
         return error, sign, box_cox
     build_mean(
         flat,
-        stride,
         mirrored,
         mode,
         box_cox,
@@ -166,14 +167,14 @@ def build_averages(
             min(1.0, (high - model_low) / (model_high - model_low)),
         )
         for x in range(sizes.size):
-            for z in range(x + 1, sizes.size):
-                here = (x * stride + z) * DEGREE
-                there = (z * stride + x) * DEGREE if mirrored else here
+            for z in range(x):
+                here, there = record_places(mirrored, sizes.size, x, z)
                 transform_record(flat, here, matrix, flat, here, there)
     if mode == MOVING:
         # Comparisons of coefficients as integers need this; exponentials have it by themselves.
         for x in range(sizes.size):
-            for i in range((x * stride + x + 1) * DEGREE, (x * stride + sizes.size) * DEGREE):
+            begin = row_start(mirrored, sizes.size, x)
+            for i in range(begin, begin + x * DEGREE):
                 if not flat[i] > 0.0:
                     return np.inf, sign, box_cox
     return error + 8.0 * DEGREE * UNIT + _shift_error(pairs, span, low, high), sign, box_cox
@@ -205,7 +206,6 @@ def build(frame, form, kind, pairs, offset, labels, sizes, span, low, high, smal
     if form == AVERAGE:
         error, sign, box_cox = build_averages(
             frame.reshape(frame.size),
-            frame.shape[0],
             True,
             pairs,
             offset,

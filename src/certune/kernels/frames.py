@@ -22,6 +22,7 @@ import numpy as np
 
 from certune.kernels.borrowing import borrowing
 from certune.kernels.linking import linked
+from certune.kernels.pair_keys import key_of
 from certune.kernels.records import add_model, blend_records, transform_record
 from certune.kernels.series import (
     AFFINE,
@@ -151,10 +152,22 @@ def members_by_slot(labels, slots):
     return members, start
 
 
+@borrowing
+def row_start(mirrored, slots, x):
+    """Where the records of slot x with those before it start."""
+    return (x * slots if mirrored else key_of(x, 0)) * DEGREE
+
+
+@borrowing
+def record_places(mirrored, slots, x, z):
+    """Where the record of slots z < x starts, and its mirror image (itself if there is none)."""
+    here = row_start(mirrored, slots, x) + z * DEGREE
+    return here, (z * slots + x) * DEGREE if mirrored else here
+
+
 @linked
 def build_mean(
     flat,
-    stride,
     mirrored,
     mode,
     box_cox,
@@ -170,7 +183,7 @@ def build_mean(
 ):
     """Fill records of averages on [low, high] from the point pairs.
 
-    That of slots x < z starts at ``DEGREE (x stride + z)``, and is ``mirrored`` to (z, x).
+    They are ``mirrored`` in a square frame, or a triangle that has every pair once.
     """
     n = labels.size
     slots = size.size
@@ -195,18 +208,18 @@ def build_mean(
     table = DIFFERENCE_QUOTIENT if box_cox else EXPONENTIAL
     one = np.empty(slots * DEGREE)
     for x in range(slots):
-        begin = start[x + 1]
-        count = n - begin
-        row = flat[x * stride * DEGREE : (x * stride + slots) * DEGREE]
+        count = start[x]
+        begin = row_start(mirrored, slots, x)
+        row = flat[begin : begin + (x + 1 if mirrored else x) * DEGREE]
         # Sums over the members of z, then over those of x: shallow, see `model_error`.
-        for i in range(start[x], begin):
+        for i in range(count, start[x + 1]):
             a = members[i]
             values = first[a]
             slopes = second[a]
             target = row if i == start[x] else one
             if mode == MOVING:
                 for j in range(count):
-                    b = members[begin + j]
+                    b = members[j]
                     moving_series(
                         (values[b] + centre * slopes[b]) * unscale,
                         slopes[b] * unscale,
@@ -217,35 +230,34 @@ def build_mean(
                         series,
                         work,
                     )
-                    if is_first[begin + j]:
-                        target[place[begin + j] : place[begin + j] + DEGREE] = 0.0
-                    add_series(target, place[begin + j], series)
+                    if is_first[j]:
+                        target[place[j] : place[j] + DEGREE] = 0.0
+                    add_series(target, place[j], series)
             else:
                 if mode == AFFINE:
                     for j in range(count):
-                        rate = slopes[members[begin + j]] - scale
-                        weights[j] = values[members[begin + j]] - offset + centre * rate
+                        rate = slopes[members[j]] - scale
+                        weights[j] = values[members[j]] - offset + centre * rate
                         factors[j] = half * rate
                 else:
                     for j in range(count):
-                        difference = values[members[begin + j]] - scale
+                        difference = values[members[j]] - scale
                         weights[j] = bend * difference
                         factors[j] = slope * difference
                 if mode == AFFINE or not box_cox:
                     exponentials(weights, exponents, count)
                 for j in range(count):
-                    at = place[begin + j]
-                    if is_first[begin + j]:
+                    at = place[j]
+                    if is_first[j]:
                         add_model(table, weights[j], factors[j], zeros, 0, target, at)
                     else:
                         add_model(table, weights[j], factors[j], target, at, target, at)
             if i > start[x]:
-                for j in range((x + 1) * DEGREE, slots * DEGREE):
+                for j in range(x * DEGREE):
                     row[j] += one[j]
-        row[x * DEGREE : (x + 1) * DEGREE] = 1.0
-        for z in range(x + 1, slots):
-            here = (x * stride + z) * DEGREE
-            there = (z * stride + x) * DEGREE if mirrored else here
+        row[x * DEGREE :] = 1.0
+        for z in range(x):
+            here, there = record_places(mirrored, slots, x, z)
             weight = size[x] * size[z]
             if mirrored or weight > 1.0:
                 blend_records(flat, here, here, 1.0 / weight, 0.0, flat, here, there)

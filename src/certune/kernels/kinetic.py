@@ -143,11 +143,13 @@ def follow(
     objective,
     reference,
     k,
+    room,
 ):
     """Follow the tree along the panels (rows low, high), which touch each other.
 
-    Arguments as in `certune.kernels.sweep.sweep`.  Returns leaves, leaf_info, splits, split_marks
-    and partitions as there, and the windows that are left to it.
+    Arguments as in `certune.kernels.sweep.sweep`, and work space of the shape `room_for_records`.
+    Returns leaves, leaf_info, splits, split_marks and partitions as there, the windows that are
+    left to it, and the number of trees outside of them.
     """
     n = first.shape[0]
     count = n - n_made
@@ -160,7 +162,7 @@ def follow(
         smallest = min(smallest, largest)
     # What the bundles below point to; `keep_alive` at the end says so.
     pairs_ = Pairs(mode, first, second, power, input_error, pair_codes, ordered)
-    records_ = new_records(count, average, ordered)
+    records_ = new_records(room, average, ordered)
     width = records_.width
     forest_, costs_ = first_clusters(labels0, left, right, n_made, width, objective, reference, k)
     proofs_ = new_proofs(width)
@@ -194,6 +196,7 @@ def follow(
     n_partitions = 0
     windows = np.empty((64, 2))
     n_windows = 0
+    n_trees = 1
 
     _no_tree(forest)
     start = panels[0, 0]  # of the leaf under way
@@ -302,7 +305,11 @@ def follow(
                         stuck_from = from_low
                         stuck_to = max(to_high, work.zone[1])
             if repaired >= 0:
-                refresh_tables(forest, costs, work, repaired)
+                differs = refresh_tables(forest, costs, work, repaired)
+                if marked >= 0:
+                    if not differs:
+                        continue
+                    n_trees += 1
                 cut(forest, costs, labels, cut_stack)
                 if current >= 0:
                     if same_partition(partitions, current, labels):
@@ -395,4 +402,5 @@ def follow(
         split_marks[:n_splits],
         partitions[:n_partitions],
         windows[:n_windows],
+        n_trees,
     )

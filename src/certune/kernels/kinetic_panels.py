@@ -14,6 +14,7 @@ from certune.kernels.certificates import Panel
 from certune.kernels.frame_building import build_averages, fill_ends
 from certune.kernels.frames import AVERAGE, kind_of_values
 from certune.kernels.linking import linked
+from certune.kernels.pair_keys import key_of
 from certune.kernels.records import move_record
 from certune.kernels.series import DEGREE, MOVING, POWER, UNIT
 
@@ -36,30 +37,26 @@ def _largest_exponent(source, box_cox, low, high):
 @borrowing
 def _set_first(records, frame, count):
     """Mark the records of the first clusters as known, and no others; take ENDS from the frame."""
-    width = records.width
-    flat = records.flat
     known = records.known
-    known[:] = 0
-    for x in range(count):
-        known[x * width + x + 1 : x * width + count] = 1
-        if frame.size > 0:
-            for z in range(x + 1, count):
-                move_record(frame, 8 * (x * count + z), flat, 8 * (x * width + z))
+    known[: key_of(count, 0)] = 1
+    known[key_of(count, 0) :] = 0
+    records.n_partners[:] = 0
+    for x in range(count if frame.size > 0 else 0):
+        for z in range(x):
+            move_record(frame, 8 * (x * count + z), records.flat, 8 * key_of(x, z))
 
 
 @borrowing
 def _range_at_ends(records, sign, count):
     """Smallest and largest value of the first clusters at an end of the panel, times the sign."""
-    width = records.width
     flat = records.flat
     smallest = np.inf
     largest = -np.inf
-    for x in range(count):
-        for at in range(8 * (x * width + x + 1), 8 * (x * width + count), 8):
-            start = sign * flat[at]
-            end = sign * flat[at + DEGREE - 1]
-            smallest = min(smallest, start, end)
-            largest = max(largest, start, end)
+    for at in range(0, 8 * key_of(count, 0), 8):
+        start = sign * flat[at]
+        end = sign * flat[at + DEGREE - 1]
+        smallest = min(smallest, start, end)
+        largest = max(largest, start, end)
     return smallest, largest
 
 
@@ -72,8 +69,8 @@ def _set_first_chords(records, sign, count, base):
     last = DEGREE - 1
     slots = records.slots
     for x in range(count):
-        for z in range(x + 1, count):
-            at = 8 * (x * width + z)
+        for z in range(x):
+            at = 8 * key_of(x, z)
             here = 2 * (slots[x] * width + slots[z])
             there = 2 * (slots[z] * width + slots[x])
             start = np.float32(sign * flat[at] - base)
@@ -115,7 +112,6 @@ def open_panel(source, records, until, stack, low, high, dense):
     if source.form == AVERAGE:
         error, sign, box_cox = build_averages(
             records.flat,
-            records.width,
             False,
             source.pairs,
             source.offset,

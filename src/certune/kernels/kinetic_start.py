@@ -14,27 +14,38 @@ from certune.kernels.linking import linked
 from certune.kernels.pruning import fill_table
 from certune.kernels.series import DEGREE
 from certune.kernels.tree_costs import union_cost
+from certune.kernels.tree_records import PARTNERS
 
 SPARE = 32  # nodes that a repair may make beyond those of a tree
 
 
-@linked
-def new_records(count, average, ordered):
-    """Room for the records of all pairs of nodes of a tree of ``count`` first clusters."""
+def room_for_records(count: int) -> tuple[int, int]:
+    """Shape of the room that `new_records` needs for a tree of ``count`` first clusters."""
     width = -(-(2 * count - 1 + SPARE) // BLOCK) * BLOCK
-    flat = np.empty(8 * width * width)
-    chords = np.ones(2 * (width * width if average else 1), np.float32)
+    return width, 5 * width
+
+
+@linked
+def new_records(room, average, ordered):
+    """Records of all pairs of nodes of a tree, and their chords, in an array that holds both."""
+    width = room.shape[0]
+    numbers = room.reshape(room.size)
+    flat = numbers[: 4 * width * width]
+    chords = numbers[4 * width * width :].view(np.float32)
+    if average:
+        chords[:] = 1.0
     return Records(
         flat,
         flat.view(np.int64),
-        np.zeros(width * width, np.uint8),
+        np.zeros(width * (width - 1) // 2, np.uint8),
         width,
         ordered,
-        np.zeros(width, np.bool_),
+        np.empty((width if average else 1, PARTNERS), np.int32),
+        np.zeros(width, np.int64),
         chords,
         np.arange(width),
         np.arange(width),
-        np.empty(16),
+        np.empty(8),
         chords.view(np.int64),
     )
 

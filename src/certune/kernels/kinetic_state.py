@@ -31,20 +31,22 @@ class Source(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Records of pairs of nodes: that of a < b starts at ``8 (a width + b)``."""
+    """Records of pairs of nodes: that of a and b starts at ``8 key_of(a, b)``."""
 
     flat: Floats
     bits: Integers
     known: NDArray[np.uint8]  # is the record of the pair filled?
     width: int
     ordered: bool
-    has_known: Flags  # in dense panels: are some of the node's records filled?
+    # In dense panels: nodes with which a node has filled records, as far as there is room.
+    partners: Integers
+    n_partners: Integers
     # In dense panels: keys at both ends of the panel of the nodes in slots a and b, at
     # ``2 (a width + b)``.  Those of all nodes that the tree has at the same time are filled.
     chords: NDArray[np.float32]
     slots: Integers  # of nodes
     node_at: Integers  # node of a slot
-    sums: Floats  # work space for two records
+    sums: Floats  # work space for one record
     chord_bits: Integers  # the same, both ends as one integer
 
 

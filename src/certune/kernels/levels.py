@@ -41,6 +41,7 @@ class Levels(NamedTuple):
     cut: Integers  # index of the split between the parts, -1: none
     position: Floats  # where the interval is cut then
     at_end: Integers  # splits in a row whose zones reach an end of the interval
+    in_narrow: Integers  # splits whose zones fill much of an interval that is not cut any more
     choice: Integers  # for the trail: the open choice, 0 if the frame is not shared
     trail: Integers  # entries of the trail before the parts were searched
     sums: Integers  # (depth, points): point sums of the costs at that moment
@@ -77,6 +78,7 @@ def new_levels(n, slots, point):
         np.empty(MAX_DEPTH, np.int64),
         np.empty(MAX_DEPTH, np.int64),
         np.empty(MAX_DEPTH),
+        np.empty(MAX_DEPTH, np.int64),
         np.empty(MAX_DEPTH, np.int64),
         np.zeros(MAX_DEPTH, np.int64),
         np.zeros(MAX_DEPTH, np.int64),
@@ -118,6 +120,7 @@ def enter(levels, low, high, low_end, high_end, tops, n_nodes):
     levels.nodes[0] = n_nodes
     levels.forced[0] = 0
     levels.at_end[0] = 0
+    levels.in_narrow[0] = 0
     levels.stage[0] = 0
     levels.splits[0, 0] = -1
     levels.splits[0, 1] = -1
@@ -156,6 +159,7 @@ def open_child(levels, depth, to_left, splits, forced):
         forced[levels.forced[depth], 3] = int(splits[which, 2 if to_left else 3])
         levels.forced[child] += 1
     levels.at_end[child] = levels.at_end[depth]
+    levels.in_narrow[child] = levels.in_narrow[depth]
     levels.stage[child] = 0
     levels.nodes[child] = levels.nodes[depth]
     levels.n_active[child] = levels.n_active[depth]

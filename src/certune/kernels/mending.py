@@ -22,6 +22,7 @@ from certune.kernels.certificates import (
 from certune.kernels.chords import doubtful_among, nobody_alive
 from certune.kernels.frames import AVERAGE
 from certune.kernels.guessing import nearest_alive
+from certune.kernels.pair_keys import key_of
 from certune.kernels.proving import note, prove
 from certune.kernels.records import below_scaled
 from certune.kernels.roster import enter, freshen, in_time, leave
@@ -139,9 +140,9 @@ def _lost_nearest(fresh, n_fresh, nearest, p, q):
 
 
 @borrowing
-def _clears(form, kind, sign, factor, flat, known, width, fresh, n_fresh, p, q):
+def _clears(form, kind, sign, factor, flat, known, fresh, n_fresh, p, q):
     """Is it plain that no fresh cluster comes between p and q on this panel?"""
-    own = p * width + q if p < q else q * width + p
+    own = key_of(p, q)
     if known[own] == 0:
         return False
     flip = 0 if sign > 0 else -1
@@ -151,7 +152,7 @@ def _clears(form, kind, sign, factor, flat, known, width, fresh, n_fresh, p, q):
         if c == p or c == q:
             continue
         for row in (p, q):
-            key = row * width + c if row < c else c * width + row
+            key = key_of(row, c)
             if known[key] == 0:
                 return False
             if form == AVERAGE:
@@ -253,7 +254,6 @@ def replay(panel, state, first, failed, t, guess):
                         panel.factor,
                         records.flat,
                         records.known,
-                        records.width,
                         work.fresh,
                         work.n_fresh[0],
                         p,

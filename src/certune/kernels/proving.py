@@ -38,6 +38,7 @@ from certune.kernels.doubts import (
 )
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.frames import AVERAGE
+from certune.kernels.pair_keys import key_of
 from certune.kernels.records import below_scaled
 from certune.kernels.sharpening import BOUNDED, FOUND, sharpen, tied
 from certune.kernels.tree_records import ensure
@@ -97,7 +98,6 @@ def prove(panel, state, p, q, all_alive, t, sharp, union):
     flat = records.flat
     bits = records.bits
     known = records.known
-    width = records.width
     found = work.found
     forced = work.forced
     bar = desk.bar
@@ -108,7 +108,7 @@ def prove(panel, state, p, q, all_alive, t, sharp, union):
     found[2] = np.inf
     average = panel.form == AVERAGE
     by_chords = panel.dense
-    own = 8 * (p * width + q if p < q else q * width + p)
+    own = 8 * key_of(p, q)
     share = 0.0
     bars = work.bars
     if by_chords:
@@ -126,7 +126,6 @@ def prove(panel, state, p, q, all_alive, t, sharp, union):
             own,
             panel.factor,
             panel.flip,
-            width,
             p,
             q,
             forest.size[p] / forest.size[union],
@@ -143,7 +142,6 @@ def prove(panel, state, p, q, all_alive, t, sharp, union):
             own,
             panel.factor,
             panel.flip,
-            width,
             p,
             q,
             rivals,
@@ -153,14 +151,14 @@ def prove(panel, state, p, q, all_alive, t, sharp, union):
     else:
         set_bar(panel, flat, own, bar)
         n_doubtful = doubtful_ends(
-            flat, known, bar, panel.kind, panel.sign, width, p, q, rivals, n_rivals, work.doubtful
+            flat, known, bar, panel.kind, panel.sign, p, q, rivals, n_rivals, work.doubtful
         )
     n_candidates = 0
     on_desk = False
     for i in range(n_doubtful):
         row = work.doubtful[i, 0]
         c = work.doubtful[i, 1]
-        key = row * width + c if row < c else c * width + row
+        key = key_of(row, c)
         if not by_chords and known[key] == 0:
             ensure(panel, records, forest, row, c, work.stack)
             if average and below_scaled(flat, 8 * key, own, panel.factor, panel.flip) == 0:

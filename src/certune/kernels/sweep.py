@@ -26,6 +26,8 @@ from certune.kernels.decisions import (
     CROSSES,
     IDENTITY,
     MAX_DEPTH,
+    NARROW,
+    NARROW_ZONE,
     mark_members,
 )
 from certune.kernels.frame_building import last_joint_panel
@@ -56,11 +58,19 @@ from certune.kernels.search_state import Exact, Pairs, Values, enlarged, rewind,
 from certune.kernels.series import DEGREE, MOVING
 from certune.kernels.sweep_start import first_clusters, new_settled, new_trail
 
-__all__ = ["AT_HIGH_END", "AT_LOW_END", "AT_POINT", "CROSSES", "IDENTITY", "sweep"]
+__all__ = [
+    "AT_HIGH_END",
+    "AT_LOW_END",
+    "AT_POINT",
+    "CROSSES",
+    "IDENTITY",
+    "NARROW_ZONE",
+    "sweep",
+]
 
 MOST_PLAIN_CUTS = 500  # more cuts than this beyond four per split: intervals stay undecided
 MOST_UNKNOWN_LEAVES = 4000  # after that many undecided leaves no interval is split any more
-NARROW = 2.0**-42  # relative width below which an undecided interval is reported as such
+MOST_IN_NARROW = 1  # zones that fill much of an interval too narrow to be cut, one after the other
 MOST_AT_END = 3  # after so many splits at an end of the interval, the next zone there is cut off
 
 
@@ -83,9 +93,11 @@ def _way_on(levels, depth, status, zones, x, wide_zone):
         return UNKNOWN if narrow else PLAIN
     start = zones[x, 0]
     stop = zones[x, 1]
-    wide = stop - start >= wide_zone * extent  # so is that of a point
+    wide = stop - start >= wide_zone * extent
     if narrow:
-        return UNKNOWN if wide else ZONE
+        # Both orders count in all of it; the next one there, in four trees, and so on.
+        levels.in_narrow[depth] += wide
+        return UNKNOWN if extent == 0.0 or levels.in_narrow[depth] > MOST_IN_NARROW else ZONE
     at_end = start <= low or stop >= high
     levels.at_end[depth] = levels.at_end[depth] + 1 if at_end else 0
     if wide:

@@ -39,12 +39,17 @@ def union_cost(objective, forest, costs, node):
 
 @borrowing
 def refresh_tables(forest, costs, work, first):
-    """Bring costs and prunings up to date after a repair from stage ``first`` on."""
+    """Bring costs and prunings up to date after a repair from stage ``first`` on.
+
+    Returns whether there is a cluster that the tree before did not have.
+    """
+    differs = False
     for i in range(first, forest.n_first - 1):
         node = forest.order[i]
         a = forest.left[node]
         b = forest.right[node]
         if work.born[node]:
+            differs = True
             union_cost(costs.objective, forest, costs, node)
         if work.changed[node] or work.changed[a] or work.changed[b]:
             work.changed[node] = True
@@ -59,6 +64,7 @@ def refresh_tables(forest, costs, work, first):
                 costs.table,
                 costs.split,
             )
+    return differs
 
 
 @borrowing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from certune.kernels.borrowing import borrowing
 from certune.kernels.chords import blend_row, blend_some, set_bars
+from certune.kernels.pair_keys import key_of
 from certune.kernels.tree_records import combine, forget
 
 
@@ -106,7 +107,6 @@ def fill_row(panel, records, forest, work, node, keep):
     total = forest.size[node]
     weight_p = forest.size[p] / total
     weight_q = forest.size[q] / total
-    width = records.width
     if panel.dense:
         if not keep:
             work.depth[node] = 0
@@ -123,9 +123,9 @@ def fill_row(panel, records, forest, work, node, keep):
         c = work.alive[i]
         if c == node:
             continue
-        key = node * width + c if node < c else c * width + node
-        key_p = p * width + c if p < c else c * width + p
-        key_q = q * width + c if q < c else c * width + q
+        key = key_of(node, c)
+        key_p = key_of(p, c)
+        key_q = key_of(q, c)
         if not known[key] and known[key_p] and known[key_q]:
             combine(panel, records, 8 * key_p, 8 * key_q, weight_p, weight_q, 8 * key)
             known[key] = 1

@@ -147,7 +147,8 @@ class Course:
     ``ends`` order the pairs (smaller is nearer) at the two ends of the segment, the same array
     twice if the order does not move; ``span`` is the spread of their entries.  ``proved`` is what
     `certune.families.linkage.orders` knows, shared by all parts of the course.  ``merged_codes``
-    take the place of the instance's codes where more pairs have the same function.
+    take the place of the instance's codes where more pairs have the same function.  What cannot be
+    decided on one side of one of the ``edges`` leaves nothing open on the other one.
     """
 
     instance: ClusteringInstance
@@ -164,6 +165,7 @@ class Course:
     span: float
     proved: dict[object, list[Stretch]] = field(default_factory=dict, repr=False, compare=False)
     merged_codes: NDArray[np.uint64] | None = None
+    edges: tuple[float, ...] = ()
 
     @property
     def n(self) -> int:

@@ -41,9 +41,31 @@ def courses_along(
         ends = (low, place), (place, high)
         courses = [make_course(instance, line, a, b) for a, b in ends if a < b]
         return _ties_merged(courses), [place]
-    around = _around(turn, low, high)
-    courses = [make_course(instance, line, a, b, side) for a, b, side in around]
+    courses = _courses_around(turn, instance, line, low, high)
     return _ties_merged(courses), [place] if turn == line.origin else []
+
+
+def _courses_around(
+    turn: Fraction, instance: ClusteringInstance, line: Line, low: float, high: float
+) -> list[Course]:
+    """Courses before (-1) and behind (1) a number between two floats.
+
+    What cannot be decided around the two floats leaves no more than that open.
+    """
+    before, after = floats_around(turn)
+    edges = math.nextafter(before, -math.inf), math.nextafter(after, math.inf)
+    apart = instance.metrics_agree or turn == line.origin
+    if apart:
+        # Powers of one distance do not show that all of them tie at the turn, and end before it.
+        around = [(low, before, -1), (edges[0], after, -1), (before, edges[1], 1), (after, high, 1)]
+    else:
+        around = [(low, after, -1), (before, high, 1)]
+    clipped = [(max(low, a), min(b, high), side) for a, b, side in around]
+    return [
+        replace(make_course(instance, line, a, b, side), edges=() if apart else (edges[side > 0],))
+        for a, b, side in clipped
+        if a < b
+    ]
 
 
 def _ties_merged(courses: list[Course]) -> list[Course]:
@@ -68,19 +90,3 @@ def _turn(line: Line) -> Fraction | None:
     """
     total, slope = line.total
     return -total / slope if slope != 0 else line.origin
-
-
-def _around(turn: Fraction, low: float, high: float) -> list[tuple[float, float, int]]:
-    """Intervals before (-1) and behind (1) a number between two floats.
-
-    Both sides have an interval of their own around the two floats: what cannot be decided there
-    leaves no more than that open.
-    """
-    before, after = floats_around(turn)
-    found = [
-        (low, before, -1),
-        (max(low, math.nextafter(before, -math.inf)), after, -1),
-        (before, min(math.nextafter(after, math.inf), high), 1),
-        (after, high, 1),
-    ]
-    return [(a, b, side) for a, b, side in found if a < b]

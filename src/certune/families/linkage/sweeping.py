@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,6 +26,7 @@ from certune.families.linkage.points import point_codes, point_values
 from certune.kernels import sweep as kernel
 from certune.kernels.compare import HOPELESS
 from certune.kernels.kinetic import follow
+from certune.kernels.kinetic_start import room_for_records
 from certune.kernels.panels import contract, panel_edges
 from certune.kernels.series import AFFINE, MEAN, MOVING
 
@@ -32,6 +34,7 @@ CONTRACTION_MARGIN = 1e-13
 # Zones of a change may fill this share of an interval; the second one if gaps stay wide.
 WIDE_ZONE, STRICT_ZONE = 0.25, 0.05
 _NO_VALUES = np.empty((0, 0))
+MOST_HELD = 2**23  # numbers
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,10 @@ class Pruning:
 
 @dataclass(frozen=True)
 class Leaves:
-    """Result of a sweep; see `certune.kernels.sweep.sweep`."""
+    """Result of a sweep; see `certune.kernels.sweep.sweep`.
+
+    ``n_trees`` is the number of trees that were followed, if any were.
+    """
 
     intervals: NDArray[np.float64]
     info: NDArray[np.int64]
@@ -53,6 +59,29 @@ class Leaves:
     split_marks: NDArray[np.uint8]
     partitions: NDArray[np.int64]
     tied_edges: frozenset[float]
+    n_trees: int = 0
+
+
+class _Room(threading.local):
+    """Work space that a thread keeps for its next sweep, which then need not fetch pages anew.
+
+    It comes from numpy, which asks for large pages.
+    """
+
+    def __init__(self) -> None:
+        self._held = np.empty(0)
+
+    def of_shape(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Work space with any content; the last one must not be in use any more."""
+        size = math.prod(shape)
+        if size > MOST_HELD:
+            return np.empty(shape)
+        if size > self._held.size:
+            self._held = np.empty(size)
+        return self._held[:size].reshape(shape)
+
+
+_ROOM = _Room()
 
 
 def start_from_duplicates(
@@ -90,8 +119,10 @@ class _Patience:
     MOST_AT_PLACE = 16
     MORE_WHEN_HALVED = 4
     MOST_IN_ALL = 512
+    MOST_NARROW_ZONES = 32  # fruitless or not
 
     def __init__(self) -> None:
+        self._narrow_zones = 0
         self._in_all = 0
         self._at_place = 0
         self._place = math.inf, -math.inf
@@ -108,6 +139,11 @@ class _Patience:
             return True
         halved = math.log2(self._width / (high - low)) if high - low < self._width else 0.0
         return self._at_place < self.MOST_AT_PLACE + self.MORE_WHEN_HALVED * halved
+
+    def covers_narrow_zone(self) -> bool:
+        """Is one more question about a zone in a narrow interval tried?"""
+        self._narrow_zones += 1
+        return self._narrow_zones <= self.MOST_NARROW_ZONES
 
     def failed(self, low: float, high: float) -> None:
         """Count a fruitless question about [low, high]."""
@@ -149,10 +185,13 @@ def _sweep(
             return UNKNOWN
         try:
             check_time()
+            if kind == kernel.NARROW_ZONE:
+                if not patience.covers_narrow_zone():
+                    return UNKNOWN
             if at_end:
                 tied_edges.add(low if kind == kernel.AT_LOW_END else high)
             comparison = Comparison(course.instance, course.line, members.copy())
-            if kind == kernel.IDENTITY:
+            if kind in (kernel.IDENTITY, kernel.NARROW_ZONE):
                 inside = low in ties, high in ties
                 order = order_on(course, comparison, low, high, inside)
                 found = order.before
@@ -261,7 +300,7 @@ def sweep_course(
         course.mode,
         course.first,
         course.second,
-        float(np.median(course.first)) if course.mode == AFFINE else 0.0,
+        float(course.first.mean()) if course.mode == AFFINE else 0.0,
         course.power,
         course.span,
         course.input_error,
@@ -273,10 +312,15 @@ def sweep_course(
     ties = np.array([course.low, *special, course.high])
     found = []
     if followed and (course.mode != MOVING or course.kind == MEAN):
-        intervals, info, splits, marks, partitions, left_over = follow(
-            *functions, panels, _among(panels, ties), *start, *prunings
+        intervals, info, splits, marks, partitions, left_over, n_trees = follow(
+            *functions,
+            panels,
+            _among(panels, ties),
+            *start,
+            *prunings,
+            _ROOM.of_shape(room_for_records(course.n - n_made)),
         )
-        found.append(Leaves(intervals, info, splits, marks, partitions, frozenset()))
+        found.append(Leaves(intervals, info, splits, marks, partitions, frozenset(), n_trees))
         panels = _joined(left_over, panels[1:, 0])
     if len(panels):
         found.append(
@@ -303,7 +347,8 @@ def _edges(
     course: Course, labels: NDArray[np.int64], special: Sequence[float]
 ) -> NDArray[np.float64]:
     tolerance = _panel_tolerance(course, int(labels.max()) + 1)
-    stops = [course.low, *(t for t in special if course.low < t < course.high), course.high]
+    inside = {*special, *course.edges}
+    stops = [course.low, *sorted(t for t in inside if course.low < t < course.high), course.high]
     parts = [
         panel_edges(
             course.mode,

@@ -1,0 +1,88 @@
+"""Changes that coincide at a place between two floats, and the trees that a sweep follows."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import certune as ct
+from certune.families.linkage.senses import courses_along
+from certune.families.linkage.sweeping import MOST_HELD, _Room, sweep_course
+
+
+def exponents(*values):
+    return {f"alpha_{i}": value for i, value in enumerate(values)}
+
+
+COINCIDENCES = [
+    (
+        [[2, -11, -8], [3, 0, -4], [-12, -2, 3], [-6, 5, 2], [-3, -3, 2]]
+        + [[-3, -3, 2], [3, 0, 5], [-2, 2, -2], [3, -1, -9], [2, 1, 1]],
+        [0, 1, 1, 1, 1, 1, 2, 2, 0, 1],
+        3,
+        ("sqeuclidean", "chebyshev", "euclidean"),
+        ct.Segment(exponents(3.0, -1.0, 2.0), exponents(-0.5, -2.0, 0.0)),
+    ),
+    (
+        [[2, 2], [1, 0], [3, 2], [2, 2], [0, 3], [2, 0], [1, 0], [3, 0], [0, 2], [1, 3]],
+        [0, 1, 0, 2, 0, 0, 0, 2, 2, 2],
+        4,
+        ("euclidean", "sqeuclidean", "cityblock"),
+        ct.Segment(exponents(1 / 3, 2.0, 1 / 3), exponents(1.0, 2.0, -3.0)),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", COINCIDENCES)
+def test_orders_that_change_together_between_two_floats_leave_nothing_open(case):
+    points, target, k, metrics, segment = case
+    family = ct.Linkage("product", alpha=[(-9.0, 9.0)] * 3)
+    instance = ct.ClusteringInstance(points=points, target=target, k=k, metrics=metrics)
+    dual = family.dual(instance, along=segment)
+    assert len(dual.undecided) == 0
+    places = dual.breakpoints
+    assert len(places) >= 1
+    assert (places[:, 1] - places[:, 0]).max() < 1e-9
+    rng = np.random.default_rng(0)
+    near = places + rng.choice([-1, 1], places.shape) * 10.0 ** rng.uniform(-12, -2, places.shape)
+    for t in [*rng.uniform(0, 1, 40), *near.ravel().clip(0, 1)]:
+        inside = ((places[:, 0] < t) & (t < places[:, 1])).any()
+        assert inside or dual(t) == float(family.run_exact(instance, segment.at(t))), t
+
+
+def tree_at(family, instance, params):
+    """The clusters of the tree, which do not depend on the order of merges."""
+    n = instance.n_points
+    members = [frozenset([i]) for i in range(n)]
+    for a, b in family.solve(instance, params).children:
+        members.append(members[a] | members[b])
+    return frozenset(members)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 5])
+def test_followed_trees_are_those_of_a_fine_grid(seed):
+    rng = np.random.default_rng(seed)
+    upper = np.triu(rng.uniform(1, 2, (2, 9, 9)), 1)
+    distances = upper + upper.transpose(0, 2, 1)
+    instance = ct.ClusteringInstance(distances=distances, target=[0] * 4 + [1] * 5, k=2)
+    family = ct.Linkage("product", alpha=[(-9.0, 9.0)] * 2)
+    segment = ct.Segment(exponents(1.0, 0.0), exponents(0.0, 1.0))
+    line = family._parameters.line(2, segment.origin, segment.direction)
+    (course,), special = courses_along(instance, line, 0.0, 1.0)
+    (leaves,) = sweep_course(course, family._pruning(instance), special, followed=True)
+    trees = [tree_at(family, instance, segment.at(t)) for t in np.linspace(0, 1, 2001)]
+    changes = sum(before != after for before, after in pairwise(trees))
+    assert leaves.n_trees == 1 + changes > 5
+
+
+def test_work_space_is_kept_for_the_next_sweep_unless_it_is_large():
+    room = _Room()
+    first = room.of_shape((16, 80))
+    assert first.shape == (16, 80)
+    smaller = room.of_shape((8, 40))
+    assert np.shares_memory(first, smaller)
+    larger = room.of_shape((32, 160))
+    assert not np.shares_memory(first, larger)
+    huge = room.of_shape((MOST_HELD, 2))
+    assert huge.shape == (MOST_HELD, 2)
+    assert np.shares_memory(larger, room.of_shape((16, 80)))
