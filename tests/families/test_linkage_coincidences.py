@@ -7,7 +7,7 @@ import pytest
 
 import certune as ct
 from certune.families.linkage.senses import courses_along
-from certune.families.linkage.sweeping import MOST_HELD, _Room, sweep_course
+from certune.families.linkage.sweeping import MOST_HELD, _Patience, _Room, sweep_course
 
 
 def exponents(*values):
@@ -48,6 +48,23 @@ def test_orders_that_change_together_between_two_floats_leave_nothing_open(case)
     for t in [*rng.uniform(0, 1, 40), *near.ravel().clip(0, 1)]:
         inside = ((places[:, 0] < t) & (t < places[:, 1])).any()
         assert inside or dual(t) == float(family.run_exact(instance, segment.at(t))), t
+
+
+def test_the_exact_layer_knows_orders_on_narrow_intervals(monkeypatch):
+    """Binary data: many comparisons tie where the exponent of cityblock passes 0, at t = 1/3."""
+    points = np.random.default_rng(10).integers(0, 2, (18, 6)).astype(float)
+    instance = ct.ClusteringInstance(
+        points=points, target=np.arange(18) % 3, k=3, metrics=("chebyshev", "cityblock")
+    )
+    family = ct.Linkage("product", alpha=[(-9.0, 9.0)] * 2)
+    segment = ct.Segment(exponents(1 / 3, -1.0), exponents(-0.5, 2.0))
+    dual = family.dual(instance, along=segment)
+    monkeypatch.setattr(_Patience, "MOST_NARROW_ZONES", 0)
+    unasked = family.dual(instance, along=segment)
+    assert len(dual.undecided) < len(unasked.undecided)
+    for function in (dual, unasked):
+        for t in np.random.default_rng(0).uniform(0, 1, 30):
+            assert function(t) == float(family.run_exact(instance, segment.at(t)))
 
 
 def tree_at(family, instance, params):
