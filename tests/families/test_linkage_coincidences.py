@@ -67,6 +67,23 @@ def test_the_exact_layer_knows_orders_on_narrow_intervals(monkeypatch):
             assert function(t) == float(family.run_exact(instance, segment.at(t)))
 
 
+def test_where_all_products_tie_both_orders_are_tried_on_narrow_intervals():
+    """Points on a line: products are powers of one distance, the exponent is 0 at t = 2/7."""
+    places = [0, 0, 0, 2, 4, 5, 6, 13, 14, 16, 16, 17, 17, 19, 19, 20, 20, 23, 23, 29]
+    instance = ct.ClusteringInstance(
+        points=np.array(places, float)[:, None],
+        target=[0, 1, 1, 0, 0, 1, 0, 0, 2, 2, 1, 0, 0, 2, 0, 1, 0, 0, 2, 0],
+        k=3,
+        metrics=("chebyshev", "sqeuclidean", "euclidean"),
+    )
+    family = ct.Linkage("product", alpha=[(-9.0, 9.0)] * 3)
+    dual = family.dual(
+        instance, along=ct.Segment(exponents(2.0, 0.3, -3.0), exponents(2.0, -0.5, 0.0))
+    )
+    ((low, high),) = dual.undecided
+    assert low < 2 / 7 < high < low + 1e-10
+
+
 def tree_at(family, instance, params):
     """The clusters of the tree, which do not depend on the order of merges."""
     n = instance.n_points
