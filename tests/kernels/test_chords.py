@@ -31,11 +31,12 @@ WIDTH = 3 * BLOCK
 
 
 def panel_with(slack, sign=1, base=0.0):
-    """Panel [2, 5] on which values are within a factor of ``slack`` of their chords."""
+    """Part [2, 5] of a panel on which values are within a factor of ``slack`` of their chords."""
     factor = slack if sign > 0 else 1.0 / slack
     offset = abs(base * (factor - 1.0))
+    where = 1.0, 9.0, 2.0, 5.0
     return Panel(
-        0, 0, sign, 1e-9, 2.0, 5.0, False, 0.0, np.ones(2), 0, factor, factor, True, factor, offset
+        0, 0, sign, 1e-9, *where, False, 0.0, np.ones(2), 0, factor, factor, True, factor, offset
     )
 
 
@@ -122,7 +123,7 @@ def test_a_chord_stays_beyond_until_the_place_found(
     if place == -np.inf:
         assert margin(share) <= 2e-4
         return
-    last = 1.0 if place == np.inf else (place - panel.low) / (panel.high - panel.low)
+    last = 1.0 if place == np.inf else (place - panel.start) / (panel.stop - panel.start)
     assert all(margin(part) > 0 for part in np.linspace(share, last, 20))
     if place < np.inf:
         assert margin(last) < 2e-4

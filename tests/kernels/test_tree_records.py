@@ -75,9 +75,8 @@ def forget_node(records, node, dense):
 
 
 def panel_of(dense):
-    return Panel(
-        AVERAGE, 0, 1, 1e-9, 0.0, 1.0, False, 0.0, np.ones(2), 0, 1.0, 1.0, dense, 1.0, 0.0
-    )
+    where = 0.0, 1.0, 0.0, 1.0
+    return Panel(AVERAGE, 0, 1, 1e-9, *where, False, 0.0, np.ones(2), 0, 1.0, 1.0, dense, 1.0, 0.0)
 
 
 def members_of(forest, node):

@@ -56,6 +56,8 @@ class Panel(NamedTuple):
     error: float
     low: float
     high: float
+    start: float  # the part of it that is looked at; all of it unless changes are dense
+    stop: float
     box_cox: bool
     centre: float
     power: Floats
@@ -88,6 +90,12 @@ class Desk(NamedTuple):
 def share_of(panel, t):
     """Where t lies in the panel, in [0, 1]."""
     return min(1.0, max(0.0, (t - panel.low) / (panel.high - panel.low)))
+
+
+@borrowing
+def part_of(panel, t):
+    """Where t lies in the part of the panel that is looked at, in [0, 1]."""
+    return min(1.0, max(0.0, (t - panel.start) / (panel.stop - panel.start)))
 
 
 @borrowing
@@ -130,8 +138,13 @@ def set_basis(share, basis):
 
 
 @borrowing
-def _to_the_end(coefficients, share, guard):
-    """Restrict Bernstein coefficients to [share, 1], less the rounding of that."""
+def _restrict(coefficients, low, high, guard):
+    """Restrict Bernstein coefficients to [low, high] in [0, 1], less the rounding of that."""
+    if high < 1.0:
+        for r in range(1, DEGREE):
+            for k in range(DEGREE - 1, r - 1, -1):
+                coefficients[k] = (1.0 - high) * coefficients[k - 1] + high * coefficients[k]
+    share = low / high
     for r in range(1, DEGREE):
         for k in range(DEGREE - r):
             coefficients[k] = (1.0 - share) * coefficients[k] + share * coefficients[k + 1]
@@ -249,7 +262,7 @@ def until_ends(panel, flat, near, rival, t, reach, tries, bar):
 
 @borrowing
 def judge(panel, flat, near, rival, t, desk):
-    """Compare the pair of record ``near`` with that of record ``rival`` from t on.
+    """Compare the pair of record ``near`` with that of record ``rival`` from t to ``panel.stop``.
 
     Returns a code and the zone (low, high); for AGAIN its low end, for UNCLEAR its high end count.
     """
@@ -264,15 +277,16 @@ def judge(panel, flat, near, rival, t, desk):
     sign = panel.sign
     largest = evidence(pair, form, kind, sign, 0, 1, 2, panel.error, nearer, farther)
     code = verdict(nearer, farther)
-    inside = t > panel.low
+    inside = t > panel.low or panel.stop < panel.high
     if inside and code != NEARER and code != FARTHER:
         if form == AVERAGE:
-            # Seven levels of convex combinations, at most four roundings each, of numbers up to
-            # ``largest``; 64 are charged.
+            # Twice seven levels of convex combinations, at most four roundings each, of numbers up
+            # to ``largest``; 64 are charged.
             guard = 64.0 * UNIT * largest
-            share = share_of(panel, t)
-            _to_the_end(nearer, share, guard)
-            _to_the_end(farther, share, guard)
+            low = share_of(panel, t)
+            high = share_of(panel, panel.stop)
+            _restrict(nearer, low, high, guard)
+            _restrict(farther, low, high, guard)
         else:
             narrow_ends(
                 pair,
@@ -291,7 +305,7 @@ def judge(panel, flat, near, rival, t, desk):
                 farther,
             )
         code = verdict(nearer, farther)
-    rest = panel.high - t
+    rest = panel.stop - t
     if code == CROSSING:
         if form == AVERAGE:
             code = locate(nearer, farther, zone, desk.stack)
@@ -314,7 +328,7 @@ def judge(panel, flat, near, rival, t, desk):
                 zone,
             )
     if code == NEARER:
-        return HOLDS, panel.high, panel.high
+        return HOLDS, panel.stop, panel.stop
     if code == FARTHER:
         return WRONG, t, t
     if code == TOO_WIDE:
@@ -322,11 +336,11 @@ def judge(panel, flat, near, rival, t, desk):
             part = 0.5
             for _ in range(FINEST):
                 if positive(nearer, 0.0, part, desk.stack.shape[0] - 2, desk.stack):
-                    return AGAIN, t + part * rest, panel.high
+                    return AGAIN, t + part * rest, panel.stop
                 part *= 0.5
-        return (WRONG if farther[0] > 0.0 else UNCLEAR), t, panel.high
+        return (WRONG if farther[0] > 0.0 else UNCLEAR), t, panel.stop
     low = t + zone[0] * rest
-    high = min(panel.high, t + zone[1] * rest)
+    high = min(panel.stop, t + zone[1] * rest)
     if zone[0] <= 0.0:
         return UNCLEAR, t, high
     if zone[2] < 0.0:

@@ -187,7 +187,8 @@ def blend_row(records, crowd, node, p, q, weight_p, weight_q, alive, n_alive):
     bits = records.chord_bits
     slots = records.slots
     width = records.width
-    row = slots[node] * width
+    slot = slots[node]
+    row = slot * width
     row_p = 2 * slots[p] * width
     row_q = 2 * slots[q] * width
     for block in range(crowd.size):
@@ -196,7 +197,7 @@ def blend_row(records, crowd, node, p, q, weight_p, weight_q, alive, n_alive):
                 _blend(chords, row_p + at, row_q + at, weight_p, weight_q, 2 * row + at)
     for i in range(n_alive):
         c = slots[alive[i]]
-        bits[c * width + slots[node]] = bits[row + c]
+        bits[c * width + slot] = bits[row + c]
 
 
 @borrowing
@@ -223,6 +224,13 @@ def blend_some(records, node, p, q, weight_p, weight_q, others, n_others):
 def chord_of(records, a, b):
     """Where the chord of two nodes starts."""
     return 2 * (records.slots[a] * records.width + records.slots[b])
+
+
+@borrowing
+def chord_at(records, a, b, share):
+    """Key of two nodes on their chord, at a share of the panel."""
+    at = chord_of(records, a, b)
+    return (1.0 - share) * records.chords[at] + share * records.chords[at + 1]
 
 
 @borrowing
@@ -328,4 +336,4 @@ def until_chord(panel, chords, bars, share, own, rival):
     if there > 0.0:
         return np.inf
     part = share + (1.0 - share) * (here / (here - there)) * (1.0 - 2.0**-40)
-    return panel.low + part * (panel.high - panel.low)
+    return panel.start + part * (panel.stop - panel.start)

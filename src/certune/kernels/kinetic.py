@@ -21,16 +21,16 @@ from certune.kernels.certificates import (
     HOLDS,
     LOCATED,
     UNCLEAR,
+    part_of,
     set_basis,
-    share_of,
     value_at,
 )
-from certune.kernels.chords import chord_of, set_bars
+from certune.kernels.chords import chord_at, set_bars
 from certune.kernels.ends import UNKNOWN_CODE, build_logs
 from certune.kernels.failures import first_failure, force, mark_failure, narrow
 from certune.kernels.frame_building import last_joint_panel
 from certune.kernels.frames import AVERAGE, frame_form, pair_range, record_width
-from certune.kernels.kinetic_panels import open_panel
+from certune.kernels.kinetic_panels import Model, build_records, open_panel
 from certune.kernels.kinetic_start import (
     first_clusters,
     new_desk,
@@ -69,8 +69,7 @@ def _sort_by_height(panel, records, forest, work, share):
         a = forest.left[node]
         b = forest.right[node]
         if panel.dense:
-            at = chord_of(records, a, b)
-            heights[node] = (1.0 - share) * records.chords[at] + share * records.chords[at + 1]
+            heights[node] = chord_at(records, a, b, share)
             continue
         at = ensure(panel, records, forest, a, b, work.stack)
         heights[node] = value_at(panel, records.flat, at, share, work.basis)
@@ -117,7 +116,7 @@ def _build_tree(panel, state, costs, t):
     code = replay(panel, state, 0, -1, t, t)
     if code == HOLDS and not has_tree:
         refresh_tables(forest, costs, work, 0)
-        _sort_by_height(panel, state.records, forest, work, share_of(panel, t))
+        _sort_by_height(panel, state.records, forest, work, part_of(panel, t))
         code = replay(panel, state, 0, -1, t, t)
     return code
 
@@ -185,6 +184,7 @@ def follow(
     state = bundled(State(bundled(pairs_), records, forest, bundled(merging_), desk, work, proofs))
     labels = np.empty(n, np.int64)
     cut_stack = np.empty(3 * k, np.int64)
+    ends = np.empty((2, count * (count - 1) // 2 + 4 if average else 0))
 
     leaves = np.empty((64, 2))
     leaf_info = np.empty((64, 3), np.int64)
@@ -207,16 +207,36 @@ def follow(
     wanted = max(FEWEST_CHANGES, int(CHANGES_PER_CLUSTER * count))  # changes in a panel
     # Width of the next panel; along product segments changes may be dense from the start.
     reach = (panels[0, 1] - low) / 16.0 if mode == AFFINE and average else np.inf
+    sharing = mode == AFFINE and average  # do parts of a panel share its records?
+    built = -1  # the panel whose records they share, -1: none
+    alone = False  # does the next part need records of its own?
+    model = Model(low, low, np.inf, 1, False, 0.0)
     while which < panels.shape[0]:
         if not average:
             which = last_joint_panel(mode, power, span, panels, tied, which)
         high = panels[which, 1]
         finest = FINEST_CUT * (high - panels[which, 0])
         step = max(reach, finest)
-        dense = low < low + step and low + 1.25 * step < high
-        if dense:
+        dense = low < low + step and (low + 1.25 * step < high or built == which)
+        if dense and low + 1.25 * step < high:
             high = low + step
-        panel_ = open_panel(source, records, forest.until, work.stack, low, high, dense)
+        if not (dense and sharing) or alone:
+            built = -1
+            model = build_records(source, records, low, high)
+        elif built != which:
+            built = which
+            model = build_records(source, records, panels[which, 0], panels[which, 1])
+        alone = False
+        panel_ = open_panel(
+            source, records, model, forest.until, work.stack, ends, work.basis, low, high, dense
+        )
+        if built == which and not panel_.dense:
+            # Chords are of no use: this part needs records of its own.
+            built = -1
+            model = build_records(source, records, low, high)
+            panel_ = open_panel(
+                source, records, model, forest.until, work.stack, ends, work.basis, low, high, False
+            )
         panel = bundled(panel_)
         desk.window_from[0] = np.inf
         work.depth[:] = 0
@@ -261,7 +281,7 @@ def follow(
                     if settled > low + finest:
                         # Too many changes for such a wide panel: it ends here.
                         high = settled
-                        _sort_by_height(panel, records, forest, work, share_of(panel, high))
+                        _sort_by_height(panel, records, forest, work, part_of(panel, high))
                         break
                 crowded = following <= to_high or from_low <= settled
                 looked_at = node
@@ -335,15 +355,14 @@ def follow(
                 n_partitions = max(n_partitions, current + 1)
                 continue
             narrower = NARROWER * (high - low)
-            too_wide = (
-                average
-                and stuck_to - stuck_from > WIDE * (high - low)
-                and narrower > finest
-                and low < low + narrower
-            )
+            wide = stuck_to - stuck_from > WIDE * (high - low) and narrower > finest
+            # Records of their own may tell apart what those of the whole panel do not.
+            inaccurate = built == which and settled < stuck_from
+            too_wide = average and (wide or inaccurate) and low < low + narrower
             if too_wide:
                 _no_tree(forest)
                 reach = narrower
+                alone = True
                 high = settled if t < settled < stuck_from else t
                 break
             # The window around it is left to the other sweep.

@@ -6,16 +6,17 @@ Where changes are *dense*, panels are narrow, and values close to their chords.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from certune.kernels.borrowing import borrowing
-from certune.kernels.certificates import Panel
+from certune.kernels.certificates import Panel, set_basis
 from certune.kernels.frame_building import build_averages, fill_ends
 from certune.kernels.frames import AVERAGE, kind_of_values
 from certune.kernels.linking import linked
 from certune.kernels.pair_keys import key_of
-from certune.kernels.records import move_record
+from certune.kernels.records import evaluate_records, move_record
 from certune.kernels.series import DEGREE, MOVING, POWER, UNIT
 
 LARGEST_KEY = 2.0**120
@@ -47,38 +48,44 @@ def _set_first(records, frame, count):
 
 
 @borrowing
-def _range_at_ends(records, sign, count):
-    """Smallest and largest value of the first clusters at an end of the panel, times the sign."""
-    flat = records.flat
+def _fill_ends(records, model, count, start, stop, ends, basis):
+    """Values of the first clusters at both ends of a part of the panel, times the sign.
+
+    Returns the smallest and the largest.
+    """
+    n_pairs = key_of(count, 0)
     smallest = np.inf
     largest = -np.inf
-    for at in range(0, 8 * key_of(count, 0), 8):
-        start = sign * flat[at]
-        end = sign * flat[at + DEGREE - 1]
-        smallest = min(smallest, start, end)
-        largest = max(largest, start, end)
+    for end in range(2):
+        values = ends[end]
+        t = stop if end == 1 else start
+        set_basis((t - model.low) / (model.high - model.low), basis)
+        for k in range(DEGREE):
+            basis[k] *= model.sign
+        evaluate_records(records.flat, basis, values, n_pairs)
+        for i in range(n_pairs):
+            smallest = min(smallest, values[i])
+            largest = max(largest, values[i])
     return smallest, largest
 
 
 @borrowing
-def _set_first_chords(records, sign, count, base):
+def _set_first_chords(records, count, ends, base):
     """Set the chords of the first clusters: their values, less the base of all keys."""
     width = records.width
-    flat = records.flat
     chords = records.chords
-    last = DEGREE - 1
+    bits = records.chord_bits
     slots = records.slots
+    starts = ends[0]
+    stops = ends[1]
     for x in range(count):
+        row = key_of(x, 0)
+        slot = slots[x]
         for z in range(x):
-            at = 8 * key_of(x, z)
-            here = 2 * (slots[x] * width + slots[z])
-            there = 2 * (slots[z] * width + slots[x])
-            start = np.float32(sign * flat[at] - base)
-            end = np.float32(sign * flat[at + last] - base)
-            chords[here] = start
-            chords[here + 1] = end
-            chords[there] = start
-            chords[there + 1] = end
+            here = slot * width + slots[z]
+            chords[2 * here] = np.float32(starts[row + z] - base)
+            chords[2 * here + 1] = np.float32(stops[row + z] - base)
+            bits[slots[z] * width + slot] = bits[here]
 
 
 @borrowing
@@ -100,14 +107,21 @@ def _set_slots(records, until, filled):
         filled[stage] += 1
 
 
-@linked
-def open_panel(source, records, until, stack, low, high, dense):
-    """Build the records of the first clusters on [low, high].
+class Model(NamedTuple):
+    """What the records of the first clusters model, and how."""
 
-    The panel has an infinite error if that is not possible.
-    """
+    low: float
+    high: float
+    error: float  # infinite if they could not be built
+    sign: int
+    box_cox: bool
+    centre: float
+
+
+@linked
+def build_records(source, records, low, high):
+    """Build the records of the first clusters on [low, high]; those of others are not known."""
     count = source.sizes.size
-    power = source.pairs.power
     centre = 0.0
     if source.form == AVERAGE:
         error, sign, box_cox = build_averages(
@@ -127,28 +141,39 @@ def open_panel(source, records, until, stack, low, high, dense):
         error, sign, box_cox, centre = fill_ends(
             source.frame, source.pairs, source.span, low, high, source.smallest, source.largest
         )
-    if not error < 1e-2:
-        error = np.inf
-        dense = False
-    else:
+    if error < 1e-2:
         _set_first(records, source.frame.reshape(source.frame.size), count)
+    else:
+        error = np.inf
+    return Model(low, high, error, sign, box_cox, centre)
+
+
+@linked
+def open_panel(source, records, model, until, stack, ends, basis, start, stop, dense):
+    """Look at a part of the interval of the records, or at all of it.
+
+    In ``dense`` panels chords are set, if that is possible; ``ends`` and ``basis`` are work space.
+    """
+    error = model.error
+    sign = model.sign
     factor = (1.0 + error) / (1.0 - error) * (1.0 + 16.0 * UNIT)
     inner = error + 8.0 * (DEGREE + 1) * UNIT
     inner_factor = (1.0 + inner) / (1.0 - inner) * (1.0 + 16.0 * UNIT)
     key_factor = 1.0
     key_offset = 0.0
-    exponent = _largest_exponent(source, box_cox, low, high)
-    dense = dense and exponent < LARGEST_EXPONENT
+    exponent = _largest_exponent(source, model.box_cox, start, stop)
+    dense = dense and error < np.inf and exponent < LARGEST_EXPONENT
     base = 0.0
     if dense:
-        base, largest = _range_at_ends(records, sign, count)
+        count = source.sizes.size
+        base, largest = _fill_ends(records, model, count, start, stop, ends, basis)
         dense = largest - base < LARGEST_KEY
     if dense:
         # Hoeffding's lemma: (1 - s) + s exp(y) <= exp(s y + y^2 / 8).  A value is between its
         # chord and the chord times exp(-y^2 / 8), and so are averages of values.
-        slack = factor * math.exp(0.125 * exponent * exponent) * (1.0 + 32.0 * UNIT)
+        slack = inner_factor * math.exp(0.125 * exponent * exponent) * (1.0 + 32.0 * UNIT)
         _set_slots(records, until, stack)
-        _set_first_chords(records, sign, count, base)
+        _set_first_chords(records, count, ends, base)
         # Beyond slack times a value, in terms of keys.
         key_factor = slack if sign > 0 else 1.0 / slack
         key_offset = abs(base * (key_factor - 1.0))
@@ -157,11 +182,13 @@ def open_panel(source, records, until, stack, low, high, dense):
         kind_of_values(source.kind, sign),
         sign,
         error,
-        low,
-        high,
-        box_cox,
-        centre,
-        power,
+        model.low,
+        model.high,
+        start,
+        stop,
+        model.box_cox,
+        model.centre,
+        source.pairs.power,
         0 if sign > 0 else -1,
         factor if sign > 0 else 1.0 / factor,
         inner_factor if sign > 0 else 1.0 / inner_factor,

@@ -15,11 +15,11 @@ from certune.kernels.certificates import (
     UNCLEAR,
     WRONG,
     end_of,
+    part_of,
     set_basis,
-    share_of,
     value_at,
 )
-from certune.kernels.chords import doubtful_among, nobody_alive
+from certune.kernels.chords import chord_at, doubtful_among, nobody_alive
 from certune.kernels.frames import AVERAGE
 from certune.kernels.guessing import nearest_alive
 from certune.kernels.pair_keys import key_of
@@ -53,12 +53,15 @@ def _pair_up(panel, records, forest, work, share):
     chosen = -1
     for i in range(work.n_fresh[0]):
         x = work.fresh[i]
-        at = ensure(panel, records, forest, x, work.nearest[x], work.stack)
-        value = value_at(panel, records.flat, at, share, work.basis)
+        if panel.dense:
+            value = chord_at(records, x, work.nearest[x], share)
+        else:
+            at = ensure(panel, records, forest, x, work.nearest[x], work.stack)
+            value = value_at(panel, records.flat, at, share, work.basis)
         if value < best:
             best = value
             chosen = x
-    if chosen < 0 or work.n_wrong[0] > 4 * work.n_fresh[0]:
+    if chosen < 0 or work.n_wrong[0] > 4 * forest.n_first:
         return False
     work.nearest[work.nearest[chosen]] = chosen
     return True
@@ -181,8 +184,8 @@ def replay(panel, state, first, failed, t, guess):
     count = forest.n_first
     n_merges = count - 1
     trusted = failed >= 0
-    share = share_of(panel, guess)
-    now = share_of(panel, t)
+    share = part_of(panel, guess)
+    now = part_of(panel, t)
     set_basis(share, work.basis)
     work.n_alive[0] = 0
     work.n_fresh[0] = 0

@@ -16,10 +16,10 @@ from certune.kernels.certificates import (
     UNCLEAR,
     WRONG,
     judge,
+    part_of,
     restrict_to_rest,
     set_bar,
     set_window,
-    share_of,
     until_average,
     until_ends,
 )
@@ -112,7 +112,7 @@ def prove(panel, state, p, q, all_alive, t, sharp, union):
     share = 0.0
     bars = work.bars
     if by_chords:
-        share = share_of(panel, t)
+        share = part_of(panel, t)
         if all_alive:
             n_doubtful = doubtful_chords(
                 records, work.absent, work.crowd, bars, share, p, q, work.doubtful

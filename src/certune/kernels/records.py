@@ -204,6 +204,46 @@ def dot_record(typing_context, flat, i, weights):
 
 
 @intrinsic
+def evaluate_records(typing_context, flat, weights, target, count):
+    """Put the sums of the lanes of the first records, each times its weight, into ``target``.
+
+    Four at a time: up to three records behind the last one are read, and their sums written.
+    """
+
+    def generate(context, builder, signature, arguments):
+        array, weight, other, number = arguments
+        half = ir.VectorType(ir.DoubleType(), LANES // 2)
+        long = ir.IntType(64)
+        lower, upper = (
+            load(context, builder, signature.args[1], weight, long(at), half)
+            for at in (0, LANES // 2)
+        )
+
+        def shuffled(first, second, lanes):
+            order = ir.Constant(ir.VectorType(_INDEX, 4), lanes)
+            return builder.shuffle_vector(first, second, order)
+
+        with cgutils.for_range_slice(builder, long(0), number, long(4), long) as (index, _):
+            sums = []
+            for record in range(4):
+                place = builder.mul(builder.add(index, long(record)), long(LANES))
+                first, last = (
+                    load(context, builder, signature.args[0], array, at, half)
+                    for at in (place, builder.add(place, long(LANES // 2)))
+                )
+                sums.append(builder.fadd(builder.fmul(first, lower), builder.fmul(last, upper)))
+            pairs = [
+                builder.fadd(shuffled(a, b, [0, 4, 2, 6]), shuffled(a, b, [1, 5, 3, 7]))
+                for a, b in (sums[:2], sums[2:])
+            ]
+            total = builder.fadd(shuffled(*pairs, [0, 1, 4, 5]), shuffled(*pairs, [2, 3, 6, 7]))
+            store(context, builder, total, signature.args[2], other, index)
+        return context.get_dummy_value()
+
+    return types.void(flat, weights, target, types.int64), generate
+
+
+@intrinsic
 def transform_record(typing_context, source, i, matrix, target, j, mirror):
     """Put the product of a record and a flat (8, 8) matrix at ``j`` and at ``mirror``."""
 

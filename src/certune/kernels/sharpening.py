@@ -156,7 +156,7 @@ def sharpen(panel, state, own, n_candidates, t):
         at = ensure(panel, records, forest, row, candidates[to_locate, 1], work.stack)
         code, low, high = judge(panel, records.flat, own, at, t, desk)
         candidates[to_locate, 3] = FOUND
-        if code == UNCLEAR and bounds[to_locate, 0] < high < panel.high and desk.zone[3] < 0.0:
+        if code == UNCLEAR and bounds[to_locate, 0] < high < panel.stop and desk.zone[3] < 0.0:
             # It begins at t, but nothing fails before the bound, and the rival is nearer behind it.
             code = FAILS
             low = bounds[to_locate, 0]

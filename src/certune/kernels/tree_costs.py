@@ -17,23 +17,27 @@ def union_cost(objective, forest, costs, node):
     """Cost of a node as one cluster, from its children."""
     a = forest.left[node]
     b = forest.right[node]
-    members = forest.members
-    sums = costs.sums
-    for point in range(sums.shape[1]):
-        if objective == K_CENTER:
-            sums[node, point] = max(sums[a, point], sums[b, point])
-        else:
-            sums[node, point] = sums[a, point] + sums[b, point]
+    sums = costs.sums[node]
+    sums_a = costs.sums[a]
+    sums_b = costs.sums[b]
+    if objective == K_CENTER:
+        for point in range(sums.size):
+            sums[point] = max(sums_a[point], sums_b[point])
+    else:
+        for point in range(sums.size):
+            sums[point] = sums_a[point] + sums_b[point]
     if objective == K_MEANS:
+        members = forest.members[b]
         total = costs.pair_sum[a] + costs.pair_sum[b]
-        for j in range(forest.size[b]):
-            total += sums[a, members[b, j]]
+        for i in range(forest.size[b]):
+            total += sums_a[members[i]]
         costs.pair_sum[node] = total
         costs.cost[node] = total // forest.size[node]
         return
-    least = sums[node, members[node, 0]]
+    members = forest.members[node]
+    least = sums[members[0]]
     for i in range(1, forest.size[node]):
-        least = min(least, sums[node, members[node, i]])
+        least = min(least, sums[members[i]])
     costs.cost[node] = least
 
 

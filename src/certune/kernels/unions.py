@@ -66,11 +66,13 @@ def new_node(records, dense, forest, work, p, q, n_queue):
         forest.hashes[node] = code
         forest.size[node] = size
         forest.version[node] += 1
+        members = forest.members[node]
         at = 0
         for part in (p, q):
+            others = forest.members[part]
             for i in range(forest.size[part]):
-                forest.members[node, at] = forest.members[part, i]
-                at += 1
+                members[at + i] = others[i]
+            at += forest.size[part]
         work.born[node] = True
     forest.left[node] = p
     forest.right[node] = q

@@ -374,7 +374,7 @@ def _panel_tolerance(course: Course, clusters: int) -> float:
     the more clusters there are, and along product segments orders change all the time.
     """
     if course.mode == AFFINE:
-        return 1e-9
+        return 1e-11
     return min(1e-5, 2.0 / clusters**3)
 
 
