@@ -205,9 +205,9 @@ def follow(
     which = 0
     low = panels[0, 0]
     wanted = max(FEWEST_CHANGES, int(CHANGES_PER_CLUSTER * count))  # changes in a panel
-    # Width of the next panel; along product segments changes may be dense from the start.
-    reach = (panels[0, 1] - low) / 16.0 if mode == AFFINE and average else np.inf
     sharing = mode == AFFINE and average  # do parts of a panel share its records?
+    # Width of the next panel; along product segments changes may be dense from the start.
+    reach = (panels[0, 1] - low) / 16.0 if sharing else np.inf
     built = -1  # the panel whose records they share, -1: none
     alone = False  # does the next part need records of its own?
     model = Model(low, low, np.inf, 1, False, 0.0)
