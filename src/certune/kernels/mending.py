@@ -133,6 +133,24 @@ def _merge_fresh(panel, state, n_made, n_queue, t, share, proving):
 
 
 @borrowing
+def _guess_among_fresh(records, work, x, partner, share):
+    """Guess the nearest of a cluster that was to be merged with the partner.
+
+    No cluster of the old tree is nearer than that, but fresh ones may be.
+    """
+    nearest = partner if work.place[partner] >= 0 else -1
+    least = chord_at(records, x, partner, share)
+    for i in range(work.n_fresh[0]):
+        c = work.fresh[i]
+        if c != x:
+            key = chord_at(records, x, c, share)
+            if key < least:
+                least = key
+                nearest = c
+    work.nearest[x] = nearest
+
+
+@borrowing
 def _lost_nearest(fresh, n_fresh, nearest, p, q):
     """Has a fresh cluster lost its nearest, p or q, to a merge? Only then it may merge itself."""
     for i in range(n_fresh):
@@ -287,8 +305,12 @@ def replay(panel, state, first, failed, t, guess):
                 continue
         work.dropped[node] = True
         for part in (p, q):
-            if work.place[part] >= 0:
+            if work.place[part] >= 0 and not work.is_fresh[part]:
                 freshen(work, part)
+                if panel.dense and not reused:
+                    _guess_among_fresh(records, work, part, q if part == p else p, share)
+        if node == failed:
+            work.nearest[work.forced[0]] = work.forced[2]
         code, n_made = _merge_fresh(panel, state, n_made, n_queue, t, share, has_tree)
         if code == UNCLEAR:
             return UNCLEAR
