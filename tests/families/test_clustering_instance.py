@@ -412,3 +412,24 @@ def test_the_reference_is_the_average_of_the_metrics():
 def test_unknown_objective():
     with pytest.raises(ParameterError, match="did you mean 'k-median'"):
         Objective("kmedian")
+
+
+def test_codes_of_pairs_that_agree_in_some_metrics():
+    points = [[0, 0], [1, 1], [0, 2], [2, 0], [5, 5]]
+    instance = ClusteringInstance(points, metrics=("euclidean", "cityblock"))
+    codes, shared = instance.shared_values((1,))
+    same = instance.distances[1][:, :, None, None] == instance.distances[1]
+    assert np.array_equal(codes[:, :, None, None] == codes, same)
+    euclidean, cityblock = instance.distances
+    pairs = {(euclidean[i, j], cityblock[i, j]) for i in range(5) for j in range(i)}
+    assert shared == len(pairs) / len({length for _, length in pairs}) > 1
+    assert instance.shared_values((0, 1))[1] == 1.0
+
+
+def test_whole_distances():
+    points = [[0, 0], [1, 1], [0, 2]]
+    instance = ClusteringInstance(points, metrics=("euclidean", "cityblock"))
+    assert instance.whole_distances(0) is None
+    assert np.array_equal(instance.whole_distances(1), instance.distances[1])
+    far = ClusteringInstance([[0.0], [2.0**60], [2.0**61]])
+    assert far.whole_distances(0) is None  # sums of products with sizes might overflow

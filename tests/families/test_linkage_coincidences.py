@@ -58,7 +58,7 @@ def test_the_exact_layer_knows_orders_on_narrow_intervals(monkeypatch):
     for seed in range(10, 20):
         points = np.random.default_rng(seed).integers(0, 2, (18, 6)).astype(float)
         instance = ct.ClusteringInstance(
-            points=points, target=np.arange(18) % 3, k=3, metrics=("chebyshev", "cityblock")
+            points=points, target=np.arange(18) % 3, k=3, metrics=("euclidean", "cityblock")
         )
         dual = family.dual(instance, along=segment)
         with monkeypatch.context() as patch:

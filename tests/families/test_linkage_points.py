@@ -1,6 +1,5 @@
 """Product linkage at one parameter, against integers of many digits."""
 
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -19,33 +18,6 @@ def clusters(merges, n):
     return set(members)
 
 
-def tree_with_many_digits(instance, powers, bits=600):
-    """Greedy average linkage of products of powers, on integers of that many bits."""
-    n = instance.n_points
-    value = {}
-    with ctx.workprec(2 * bits):
-        for i, j in combinations(range(n), 2):
-            logs = (a * arb(d[i, j]).log() for d, a in zip(instance.distances, powers, strict=True))
-            number = (sum(logs, arb(0)).exp() * arb(2) ** bits).floor()
-            value[frozenset((i, j))] = Fraction(int(number.unique_fmpz()))
-    sign = 1 if sum(powers) >= 0 else -1
-    size, alive, merges = [1] * n, list(range(n)), []
-    while len(alive) > 1:
-        x, y = min(
-            ((x, y) for x in alive for y in alive if x < y),
-            key=lambda pair: sign * value[frozenset(pair)],
-        )
-        alive = [z for z in alive if z not in (x, y)]
-        node = len(size)
-        size.append(size[x] + size[y])
-        for z in alive:
-            whole = size[x] * value[frozenset((x, z))] + size[y] * value[frozenset((y, z))]
-            value[frozenset((node, z))] = whole / size[node]
-        alive.append(node)
-        merges.append((x, y))
-    return merges
-
-
 @pytest.mark.parametrize(
     ("powers", "metrics"),
     [
@@ -56,7 +28,9 @@ def tree_with_many_digits(instance, powers, bits=600):
     ],
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_products_at_a_point_that_hardly_differ(powers, metrics, seed, asked):
+def test_products_at_a_point_that_hardly_differ(
+    powers, metrics, seed, asked, tree_with_many_digits
+):
     points = np.random.default_rng(seed).normal(size=(16, 2))
     target = np.arange(16) % 3
     instance = ct.ClusteringInstance(points, target=target, k=3, metrics=metrics)

@@ -39,6 +39,12 @@ def test_restriction_stays_within_its_rounding_bound(window):
             assert abs(Fraction(value) - truth) <= Fraction(8 * DEGREE * UNIT) * truth
 
 
+def test_restriction_to_the_start_is_constant():
+    matrix = restriction(0.0, 0.0).reshape(DEGREE, DEGREE)
+    assert matrix[0].tolist() == [1.0] * DEGREE
+    assert not matrix[1:].any()
+
+
 @pytest.mark.parametrize("window", WINDOWS)
 def test_narrowed_evidence_never_exceeds_the_truth(window):
     rng = np.random.default_rng(2)

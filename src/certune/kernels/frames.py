@@ -317,7 +317,7 @@ def restriction(low, high):
     the matrix to positive coefficients adds a relative error of at most 8 DEGREE roundings.
     """
     matrix = np.zeros(DEGREE * DEGREE)
-    share = low / high
+    share = low / high if high > 0.0 else 0.0
     for source in range(DEGREE):
         row = matrix[source * DEGREE : (source + 1) * DEGREE]
         row[source] = 1.0

@@ -41,6 +41,7 @@ from certune.kernels.kinetic_start import (
 )
 from certune.kernels.kinetic_state import Source, State
 from certune.kernels.leaves import number_of, room_for, same_partition, write_leaf
+from certune.kernels.meetings import Meetings
 from certune.kernels.mending import replay
 from certune.kernels.proving import is_stale, prove_again
 from certune.kernels.search_state import Pairs
@@ -48,6 +49,7 @@ from certune.kernels.series import AFFINE, DEGREE, MOVING
 from certune.kernels.tree_costs import cut, refresh_tables
 from certune.kernels.tree_records import ensure
 
+BESIDE = 2.0**-10  # of a panel, where the first tree is guessed if values meet at its start
 MARGIN = 1e-3  # of a panel, added on both sides to a window left to the sweep
 MOST_WINDOWS = 3  # in one panel; then its rest is left to the sweep
 MOST_STEPS = 64  # per cluster in one panel; then as well
@@ -113,11 +115,14 @@ def _build_tree(panel, state, costs, t):
     work.forced[0] = -1
     work.forced_codes[:] = UNKNOWN_CODE
     has_tree = forest.order[0] >= 0
-    code = replay(panel, state, 0, -1, t, t)
+    # Where values meet, they tell nothing of the order beside it.
+    meets = t == state.meetings.low and state.meetings.low_codes.size > 0
+    guess = t + BESIDE * (panel.stop - t) if meets else t
+    code = replay(panel, state, 0, -1, t, guess)
     if code == HOLDS and not has_tree:
         refresh_tables(forest, costs, work, 0)
-        _sort_by_height(panel, state.records, forest, work, part_of(panel, t))
-        code = replay(panel, state, 0, -1, t, t)
+        _sort_by_height(panel, state.records, forest, work, part_of(panel, guess))
+        code = replay(panel, state, 0, -1, t, guess)
     return code
 
 
@@ -143,10 +148,15 @@ def follow(
     reference,
     k,
     room,
+    low_codes,
+    low_exact,
+    high_codes,
+    high_exact,
 ):
     """Follow the tree along the panels (rows low, high), which touch each other.
 
-    Arguments as in `certune.kernels.sweep.sweep`, and work space of the shape `room_for_records`.
+    Arguments as in `certune.kernels.sweep.sweep`, work space of the shape `room_for_records`,
+    and codes of `certune.kernels.meetings` for both ends with whether they are exact.
     Returns leaves, leaf_info, splits, split_marks and partitions as there, the windows that are
     left to it, and the number of trees outside of them.
     """
@@ -181,7 +191,26 @@ def follow(
     proofs = bundled(proofs_)
     work = bundled(work_)
     desk = bundled(desk_)
-    state = bundled(State(bundled(pairs_), records, forest, bundled(merging_), desk, work, proofs))
+    meetings_ = Meetings(
+        panels[0, 0],
+        panels[panels.shape[0] - 1, 1],
+        low_codes,
+        high_codes,
+        low_exact,
+        high_exact,
+    )
+    state = bundled(
+        State(
+            bundled(pairs_),
+            records,
+            forest,
+            bundled(merging_),
+            desk,
+            work,
+            proofs,
+            bundled(meetings_),
+        )
+    )
     labels = np.empty(n, np.int64)
     cut_stack = np.empty(3 * k, np.int64)
     ends = np.empty((2, count * (count - 1) // 2 + 4 if average else 0))
@@ -413,7 +442,9 @@ def follow(
             current,
         )
         n_leaves += 1
-    keep_alive((source_, records_, forest_, costs_, proofs_, work_, merging_, desk_, pairs_))
+    keep_alive(
+        (source_, records_, forest_, costs_, proofs_, work_, merging_, desk_, pairs_, meetings_)
+    )
     return (
         leaves[:n_leaves],
         leaf_info[:n_leaves],

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.kernels.certificates import Desk
+from certune.kernels.meetings import Meetings
 from certune.kernels.search_state import Pairs
 
 Floats = NDArray[np.float64]
@@ -155,3 +156,4 @@ class State(NamedTuple):
     desk: Desk
     work: Work
     proofs: Proofs
+    meetings: Meetings

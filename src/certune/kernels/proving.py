@@ -38,6 +38,7 @@ from certune.kernels.doubts import (
 )
 from certune.kernels.ends import UNKNOWN_CODE
 from certune.kernels.frames import AVERAGE
+from certune.kernels.meetings import judge_meeting
 from certune.kernels.pair_keys import key_of
 from certune.kernels.records import below_scaled
 from certune.kernels.sharpening import BOUNDED, FOUND, sharpen, tied
@@ -212,12 +213,16 @@ def prove(panel, state, p, q, all_alive, t, sharp, union):
                 ensure(panel, records, forest, p, q, work.stack)
                 ensure(panel, records, forest, row, c, work.stack)
             code, low, high = judge(panel, flat, own, 8 * key, start, desk)
+            order = tied(panel, forest, merging, desk, row, near, c) if code == UNCLEAR else 0
+            if order != 0:
+                code = HOLDS if order > 0 else WRONG
+            else:
+                code, low, high = judge_meeting(
+                    panel, state, row, near, c, own, 8 * key, start, code, low, high
+                )
         if code == UNCLEAR:
-            order = tied(panel, forest, merging, desk, row, near, c)
-            if order == 0:
-                work.zone[1] = high
-                return UNCLEAR
-            code = HOLDS if order > 0 else WRONG
+            work.zone[1] = high
+            return UNCLEAR
         if code == WRONG:
             work.found_at[1] = row
             work.found_at[2] = c

@@ -11,7 +11,7 @@ import numpy as np
 from certune.kernels.borrowing import borrowing
 from certune.kernels.certificates import AGAIN, FAILS, HOLDS, LOCATED, UNCLEAR, WRONG, judge
 from certune.kernels.compare import tie_prefers
-from certune.kernels.identities import identical
+from certune.kernels.meetings import judge_meeting, list_members, same_with
 from certune.kernels.polish import polish
 from certune.kernels.records import move_record
 from certune.kernels.tree_records import ensure
@@ -26,30 +26,8 @@ def tied(panel, forest, merging, desk, row, near, rival):
 
     Their records are on the desk.
     """
-    slot = 0
-    for node in (row, near, rival):
-        size = forest.size[node]
-        merging.size[slot] = size
-        merging.head[slot] = forest.members[node, 0]
-        merging.tail[slot] = forest.members[node, size - 1]
-        for i in range(size - 1):
-            merging.nxt[forest.members[node, i]] = forest.members[node, i + 1]
-        slot += 1
-    if not identical(
-        desk.bits,
-        panel.form,
-        panel.kind,
-        panel.sign,
-        merging.marks,
-        0,
-        1,
-        2,
-        merging.size,
-        merging.head,
-        merging.tail,
-        merging.nxt,
-        merging.codes,
-    ):
+    list_members(forest, merging, row, near, rival)
+    if not same_with(panel, merging, desk, merging.codes):
         return 0
     highest = forest.highest
     return 1 if tie_prefers(highest[row], highest[near], highest[rival]) else -1
@@ -155,6 +133,9 @@ def sharpen(panel, state, own, n_candidates, t):
         row = candidates[to_locate, 0]
         at = ensure(panel, records, forest, row, candidates[to_locate, 1], work.stack)
         code, low, high = judge(panel, records.flat, own, at, t, desk)
+        near = work.near[0] if work.near[1] == row else work.near[1]
+        rival = candidates[to_locate, 1]
+        code, low, high = judge_meeting(panel, state, row, near, rival, own, at, t, code, low, high)
         candidates[to_locate, 3] = FOUND
         if code == UNCLEAR and bounds[to_locate, 0] < high < panel.stop and desk.zone[3] < 0.0:
             # It begins at t, but nothing fails before the bound, and the rival is nearer behind it.

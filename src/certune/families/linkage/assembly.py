@@ -8,6 +8,7 @@ the gap between two pieces.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -286,38 +287,31 @@ def _insert(pieces: _Pieces, t: float | Fraction, value: int) -> None:
 
     If t is no float, there is a gap around it instead.
     """
-    for i in range(len(pieces.starts)):
-        if pieces.starts[i] == t == pieces.stops[i]:
-            pieces.values[i] = value
-            return
-        if pieces.starts[i] <= t <= pieces.stops[i]:
-            if pieces.values[i] == value:
-                return
-            own = pieces.values[i]
-            if isinstance(t, float):
-                before, after = math.nextafter(t, -math.inf), math.nextafter(t, math.inf)
-                middle, gap = [(t, t, value)], (own, own)
-            else:
-                before, after = floats_around(t)
-                middle, gap = [], (min(own, value), max(own, value))
-            replacement = [
-                (pieces.starts[i], before, own),
-                *middle,
-                (after, pieces.stops[i], own),
-            ]
-            kept = [entry for entry in replacement if entry[0] <= entry[1]]
-            pieces.starts[i : i + 1] = [entry[0] for entry in kept]
-            pieces.stops[i : i + 1] = [entry[1] for entry in kept]
-            pieces.values[i : i + 1] = [entry[2] for entry in kept]
-            pieces.gaps[i:i] = [gap] * (len(kept) - 1)
-            return
-        if i + 1 < len(pieces.starts) and pieces.stops[i] < t < pieces.starts[i + 1]:
-            if isinstance(t, float):
-                pieces.starts.insert(i + 1, t)
-                pieces.stops.insert(i + 1, t)
-                pieces.values.insert(i + 1, value)
-                pieces.gaps.insert(i, pieces.gaps[i])
-            else:
-                least, most = pieces.gaps[i]
-                pieces.gaps[i] = min(least, value), max(most, value)
-            return
+    alone = isinstance(t, float)
+    before, after = (t, t) if isinstance(t, float) else floats_around(t)
+    i = bisect_right(pieces.starts, before) - 1
+    if after > pieces.stops[i]:
+        least, most = pieces.gaps[i]
+        if alone:
+            pieces.starts.insert(i + 1, before)
+            pieces.stops.insert(i + 1, after)
+            pieces.values.insert(i + 1, value)
+            pieces.gaps.insert(i, (least, most))
+        else:
+            pieces.gaps[i] = min(least, value), max(most, value)
+        return
+    own = pieces.values[i]
+    if alone and pieces.starts[i] == pieces.stops[i]:
+        pieces.values[i] = value
+    elif own != value:
+        middle, gap = [(before, after, value)], (own, own)
+        if alone:
+            before, after = math.nextafter(before, -math.inf), math.nextafter(after, math.inf)
+        else:
+            middle, gap = [], (min(own, value), max(own, value))
+        replacement = [(pieces.starts[i], before, own), *middle, (after, pieces.stops[i], own)]
+        kept = [entry for entry in replacement if entry[0] <= entry[1]]
+        pieces.starts[i : i + 1] = [entry[0] for entry in kept]
+        pieces.stops[i : i + 1] = [entry[1] for entry in kept]
+        pieces.values[i : i + 1] = [entry[2] for entry in kept]
+        pieces.gaps[i:i] = [gap] * (len(kept) - 1)

@@ -138,6 +138,21 @@ class Stretch(NamedTuple):
     tied: tuple[bool, bool] = (False, False)
 
 
+class Meeting(NamedTuple):
+    """Where values meet: codes of the pairs of points, equal only if their values are equal there.
+
+    Exact codes are the values themselves, as integers, up to a common factor.  A course ends at the
+    place, or at the float before it if it is none; what it says there holds up to the place.
+    """
+
+    codes: NDArray[np.uint64]
+    exact: bool
+    place: Fraction
+
+
+NO_MEETING = Meeting(np.empty((0, 0), dtype=np.uint64), False, Fraction(0))
+
+
 @dataclass(frozen=True)
 class Course:
     """Pair functions along a segment; see `certune.kernels.series` for the modes.
@@ -148,7 +163,8 @@ class Course:
     twice if the order does not move; ``span`` is the spread of their entries.  ``proved`` is what
     `certune.families.linkage.orders` knows, shared by all parts of the course.  ``merged_codes``
     take the place of the instance's codes where more pairs have the same function.  What cannot be
-    decided on one side of one of the ``edges`` leaves nothing open on the other one.
+    decided on one side of one of the ``edges`` leaves nothing open on the other one.  Values may
+    meet at either end.  A course of one parameter may stand for a ``place`` that is no float.
     """
 
     instance: ClusteringInstance
@@ -166,6 +182,8 @@ class Course:
     proved: dict[object, list[Stretch]] = field(default_factory=dict, repr=False, compare=False)
     merged_codes: NDArray[np.uint64] | None = None
     edges: tuple[float, ...] = ()
+    meetings: tuple[Meeting, Meeting] = (NO_MEETING, NO_MEETING)
+    place: Fraction | None = None
 
     @property
     def n(self) -> int:
@@ -176,6 +194,21 @@ class Course:
     def codes(self) -> NDArray[np.uint64]:
         """Codes of the pairs of points; pairs with the same code have the same function."""
         return self.instance.pair_codes if self.merged_codes is None else self.merged_codes
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The ends, or the floats next to them if values meet in between."""
+        low, high = self.low, self.high
+        if self.meetings[0].codes.size and self.meetings[0].place < low:
+            low = math.nextafter(low, -math.inf)
+        if self.meetings[1].codes.size and self.meetings[1].place > high:
+            high = math.nextafter(high, math.inf)
+        return low, high
+
+    @property
+    def position(self) -> Fraction:
+        """The one parameter that the course consists of."""
+        return Fraction(self.low) if self.place is None else self.place
 
     @property
     def ordered(self) -> bool:
@@ -218,14 +251,19 @@ def make_course(
 
 def restricted(course: Course, low: float, high: float) -> Course:
     """The same pair functions on a part [low, high] of the segment."""
+    meetings = (
+        course.meetings[0] if course.low == low else NO_MEETING,
+        course.meetings[1] if course.high == high else NO_MEETING,
+    )
+    course = replace(course, low=low, high=high, meetings=meetings)
     if course.mode == POWER:
-        return replace(course, low=low, high=high)
+        return course
     at_low, at_high = course.first + low * course.second, course.first + high * course.second
     if course.mode == MOVING:
         ends = _log(at_low), _log(at_high)
     else:
         ends = _ascending(at_low, at_high, course.power)
-    return replace(course, low=low, high=high, ends=ends, span=_spread(ends))
+    return replace(course, ends=ends, span=_spread(ends))
 
 
 def _moving_course(

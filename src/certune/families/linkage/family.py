@@ -288,8 +288,11 @@ class Linkage(Family):
     def run_exact(self, instance: ClusteringInstance, params: Params) -> Fraction:
         """Utility at one parameter, as an exact rational number."""
         self.check_instance(instance)
-        _, _, labels = solve_at(self._course_at(instance, params), self._pruning(instance))
-        return self.utility.score(instance.target, labels.copy())
+        return self._run_at(self._course_at(instance, params))
+
+    def _run_at(self, course: Course) -> Fraction:
+        _, _, labels = solve_at(course, self._pruning(course.instance))
+        return self.utility.score(course.instance.target, labels.copy())
 
     def dual(self, instance: ClusteringInstance, along: Segment | None = None) -> PiecewiseFunction:
         """Utility as an exact function of the position on a segment of the parameter space.
@@ -320,9 +323,14 @@ class Linkage(Family):
         line = self._parameters.line(instance.n_metrics, segment.origin, segment.direction)
 
         def value_at(t: float | Fraction) -> Fraction:
-            # Of points that are no floats only that where all exponents are 0 is asked for.
-            params = segment.at(t) if isinstance(t, float) else dict.fromkeys(segment.origin, 0.0)
-            return self.run_exact(instance, params)
+            if not line.product:
+                return self.run_exact(instance, segment.at(float(t)))
+            place = Fraction(t)
+            if not any(line.exponents(place)):
+                return self.run_exact(instance, dict.fromkeys(segment.origin, 0.0))
+            # The exponents of segment.at(t) are rounded; next to a tie that counts.
+            course = make_course(instance, line, float(t), float(t))
+            return self._run_at(replace(course, place=place))
 
         if instance.n_distinct <= 2 or instance.k == instance.n_points or not line.moves:
             value = value_at(segment.low)

@@ -129,13 +129,44 @@ class ClusteringInstance(DistanceInstance):
         With one metric they are ordered like the distances. The array is writable only because
         kernels would be compiled a second time for read-only ones.
         """
-        if self.n_metrics == 1:
-            codes: NDArray[np.uint64] = self.distances[0].copy().view(np.uint64)
+        return self._codes_in(range(self.n_metrics))
+
+    def shared_values(self, metrics: tuple[int, ...]) -> tuple[NDArray[np.uint64], float]:
+        """Codes of the pairs that agree in some metrics, and how many pairs of points share one.
+
+        That is the number of pairs that agree in every metric, seen as one, for each code.
+        """
+        if metrics not in self._shared_values:
+            above = np.triu_indices(self.n_points, 1)
+            codes = self._codes_in(metrics)
+            n_pairs, n_codes = (len(np.unique(c[above])) for c in (self.pair_codes, codes))
+            self._shared_values[metrics] = codes, n_pairs / n_codes
+        return self._shared_values[metrics]
+
+    @cached_property
+    def _shared_values(self) -> dict[tuple[int, ...], tuple[NDArray[np.uint64], float]]:
+        return {}
+
+    def whole_distances(self, metric: int) -> NDArray[np.uint64] | None:
+        """Distances as integers, if they are, and sums over all pairs of points times n fit."""
+        if metric not in self._whole_distances:
+            matrix = self.distances[metric]
+            whole = matrix.max() * self.n_points**3 < 2.0**63 and np.all(matrix == np.rint(matrix))
+            self._whole_distances[metric] = matrix.astype(np.uint64) if whole else None
+        return self._whole_distances[metric]
+
+    @cached_property
+    def _whole_distances(self) -> dict[int, NDArray[np.uint64] | None]:
+        return {}
+
+    def _codes_in(self, metrics: Sequence[int]) -> NDArray[np.uint64]:
+        if len(metrics) == 1:
+            codes: NDArray[np.uint64] = self.distances[metrics[0]].copy().view(np.uint64)
             return codes
         n = self.n_points
         above = np.triu_indices(n, 1)
         ranks = np.zeros(len(above[0]), dtype=np.uint64)
-        for matrix in self.distances:
+        for matrix in self.distances[list(metrics)]:
             values, rank = np.unique(matrix[above], return_inverse=True)
             if int(ranks.max(initial=0) + 1) * (len(values) + 1) >= 2**63:
                 ranks = np.unique(ranks, return_inverse=True)[1].astype(np.uint64)
@@ -180,7 +211,14 @@ class ClusteringInstance(DistanceInstance):
 
     def __getstate__(self) -> dict[str, Any]:
         # These are made again quickly, and have to stay writable.
-        left_out = ("log_distances", "pair_codes", "references", "different")
+        left_out = (
+            "log_distances",
+            "pair_codes",
+            "_shared_values",
+            "_whole_distances",
+            "references",
+            "different",
+        )
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
     def __repr__(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
@@ -27,7 +25,7 @@ def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
     averages = UNIT * (8 * course.n + 0.25 * course.n**2)
     if course.mode == AFFINE:
         values, error = _product_values(course)
-        return values, sum_at(course.line.total, Fraction(t)) >= 0, error + averages
+        return values, sum_at(course.line.total, course.position) >= 0, error + averages
     alpha = float(course.power[0] + course.power[1] * t)
     if course.mode == MOVING:
         raise AssertionError("a point has fixed distances")
@@ -48,9 +46,15 @@ def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
 
 def point_codes(course: Course) -> NDArray[np.uint64]:
     """Codes of the pairs at ``course.low``; equal products have the same one if they are many."""
-    if course.mode != AFFINE or np.ptp(course.first) > ACCURATE_BELOW * course.input_error:
+    if course.mode != AFFINE:
         return course.codes
-    return merged_codes(course, course.line.exponents(Fraction(course.low)))
+    exponents = course.line.exponents(course.position)
+    if np.ptp(course.first) <= ACCURATE_BELOW * course.input_error:
+        return merged_codes(course, exponents)
+    left = tuple(i for i, exponent in enumerate(exponents) if exponent != 0)
+    if 0 < len(left) < len(exponents):
+        return course.instance.shared_values(left)[0]
+    return course.codes
 
 
 def _product_values(course: Course) -> tuple[Floats, float]:
@@ -87,7 +91,7 @@ def _accurate_exponents(course: Course) -> tuple[Floats, float]:
     codes = course.instance.pair_codes[rows, columns]
     _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
     vectors = course.instance.distances[:, rows[firsts], columns[firsts]].T.tolist()
-    powers = course.line.exponents(Fraction(course.low))
+    powers = course.line.exponents(course.position)
     with ctx.workprec(PRECISION):
         exact = [arb(fmpq(*power.as_integer_ratio())) for power in powers]
         sums = [

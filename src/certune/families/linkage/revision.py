@@ -51,7 +51,7 @@ def swept(
     followed: bool = False,
 ) -> list[Part]:
     """The parts that a sweep of the course gives; see `sweep_course`."""
-    ranges = ((course.low, course.high),)
+    ranges = (course.reach,)
     found = sweep_course(course, pruning, special, wide_zone, followed)
     return [Part(course, leaves, ranges) for leaves in found]
 

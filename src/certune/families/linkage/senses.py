@@ -12,10 +12,20 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from certune.families.linkage.course import Course, Line, floats_around, make_course
+from certune.families.linkage.course import (
+    NO_MEETING,
+    Course,
+    Line,
+    Meeting,
+    floats_around,
+    make_course,
+    restricted,
+)
 from certune.families.linkage.identities import merged_codes
 from certune.families.linkage.instance import ClusteringInstance
-from certune.kernels.series import POWER
+from certune.kernels.series import AFFINE, POWER
+
+MANY_SHARE = 2.0  # pairs per value that make it worth while to cut a course
 
 
 def courses_along(
@@ -28,6 +38,17 @@ def courses_along(
     Products have a value of their own where all exponents are 0, and, if it is a float, where the
     order turns round.
     """
+    courses, special = _with_one_sense(instance, line, low, high)
+    if not line.product:
+        return courses, special
+    cut = [_cut_at_meetings(course) for course in courses]
+    special += [place for _, places in cut for place in places]
+    return [part for parts, _ in cut for part in parts], special
+
+
+def _with_one_sense(
+    instance: ClusteringInstance, line: Line, low: float, high: float
+) -> tuple[list[Course], list[float | Fraction]]:
     if not line.product:
         return [make_course(instance, line, low, high)], []
     if line.origin is not None and line.total[1] != 0:
@@ -75,6 +96,51 @@ def _ties_merged(courses: list[Course]) -> list[Course]:
         return courses
     codes = merged_codes(courses[0], [slope for _, slope in line.exact_alpha])
     return [replace(course, merged_codes=codes) for course in courses]
+
+
+def _cut_at_meetings(course: Course) -> tuple[list[Course], list[float | Fraction]]:
+    """Parts of a course of products that end where an exponent vanishes and many values meet.
+
+    Returns the places inside of it as well.
+    """
+    if course.mode != AFFINE:
+        return [course], []
+    parts, places = list[Course](), list[float | Fraction]()
+    low, start = course.low, NO_MEETING
+    zeros = {-value / slope for value, slope in course.line.exact_alpha if slope != 0}
+    for zero in sorted(zeros):
+        place = _simplified(zero)
+        before, after = (place, place) if isinstance(place, float) else floats_around(place)
+        inside = low < before and after < course.high
+        if not inside and place not in (course.low, course.high):
+            continue
+        meeting = _meeting(course, zero, MANY_SHARE if inside else 1.0)
+        if meeting is None:
+            continue
+        if low < before:
+            parts.append(replace(restricted(course, low, before), meetings=(start, meeting)))
+        if inside:
+            places.append(place)
+        low, start = after, meeting
+    if low < course.high:
+        part = restricted(course, low, course.high) if parts else course
+        parts.append(replace(part, meetings=(start, NO_MEETING)))
+    return parts, places
+
+
+def _meeting(course: Course, place: Fraction, share: float) -> Meeting | None:
+    """Codes of the pairs where an exponent vanishes, if more than a share have the same value."""
+    instance = course.instance
+    exponents = {i: a for i, a in enumerate(course.line.exponents(place)) if a != 0}
+    if sum(exponents.values()) == 0:
+        return None
+    codes, shared = instance.shared_values(tuple(exponents))
+    if shared <= share:
+        return None
+    (metric, exponent), *others = exponents.items()
+    if exponent == 1 and not others and (whole := instance.whole_distances(metric)) is not None:
+        return Meeting(whole, True, place)
+    return Meeting(codes, False, place)
 
 
 def _simplified(place: Fraction) -> float | Fraction:

@@ -202,7 +202,7 @@ def _sweep(
                     question[1:] = (*order.zone, found)
                     return kernel.CROSSES
             elif kind == kernel.AT_POINT:
-                found = comparison.at(low)
+                found = comparison.at(course.position)
             else:
                 found = comparison.on(
                     low,
@@ -319,8 +319,15 @@ def sweep_course(
             *start,
             *prunings,
             _ROOM.of_shape(room_for_records(course.n - n_made)),
+            *course.meetings[0][:2],
+            *course.meetings[1][:2],
         )
-        found.append(Leaves(intervals, info, splits, marks, partitions, frozenset(), n_trees))
+        tied = frozenset(
+            end
+            for end, meeting in zip((course.low, course.high), course.meetings, strict=True)
+            if meeting.codes.size and meeting.place == end
+        )
+        found.append(Leaves(intervals, info, splits, marks, partitions, tied, n_trees))
         panels = _joined(left_over, panels[1:, 0])
     if len(panels):
         found.append(
@@ -340,6 +347,10 @@ def sweep_course(
                 frozenset(ties.tolist()),
             )
         )
+    for leaves in found:
+        intervals = leaves.intervals
+        intervals[intervals[:, 0] == course.low, 0] = course.reach[0]
+        intervals[intervals[:, 1] == course.high, 1] = course.reach[1]
     return found
 
 
