@@ -416,7 +416,7 @@ def test_unknown_objective():
 
 def test_codes_of_pairs_that_agree_in_some_metrics():
     points = [[0, 0], [1, 1], [0, 2], [2, 0], [5, 5]]
-    instance = ClusteringInstance(points, metrics=("euclidean", "cityblock"))
+    instance = ClusteringInstance(points, k=2, metrics=("euclidean", "cityblock"))
     codes, shared = instance.shared_values((1,))
     same = instance.distances[1][:, :, None, None] == instance.distances[1]
     assert np.array_equal(codes[:, :, None, None] == codes, same)
@@ -428,8 +428,8 @@ def test_codes_of_pairs_that_agree_in_some_metrics():
 
 def test_whole_distances():
     points = [[0, 0], [1, 1], [0, 2]]
-    instance = ClusteringInstance(points, metrics=("euclidean", "cityblock"))
+    instance = ClusteringInstance(points, k=2, metrics=("euclidean", "cityblock"))
     assert instance.whole_distances(0) is None
     assert np.array_equal(instance.whole_distances(1), instance.distances[1])
-    far = ClusteringInstance([[0.0], [2.0**60], [2.0**61]])
+    far = ClusteringInstance([[0.0], [2.0**60], [2.0**61]], k=2)
     assert far.whole_distances(0) is None  # sums of products with sizes might overflow
