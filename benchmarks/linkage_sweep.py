@@ -21,6 +21,12 @@ import time
 
 import numpy as np
 
+# Exponents of the euclidean and the cityblock distance; on the last two one of them vanishes.
+PRODUCT_LINES = {
+    "M3 product": ((-2, 1), (3, 2)),
+    "M3 one to other": ((1, 0), (0, 1)),
+    "M3 through 0": ((-1, 1), (1, 1)),
+}
 LARGEST_PRODUCT = 400  # product linkage has thousands of trees; sweeps take seconds beyond
 
 
@@ -71,13 +77,12 @@ def measure(n, n_instances, repeats):
     families = {
         "M2 power-mean": (ct.Linkage("power-mean", alpha=(-10, 10)), None),
         "M1 min-max": (ct.Linkage("min-max", alpha=(-10, 10)), None),
-        "M3 product": (
-            ct.Linkage("product", alpha=[(-5, 5), (-5, 5)]),
-            ct.Segment({"alpha_0": -2, "alpha_1": 1}, {"alpha_0": 3, "alpha_1": 2}),
-        ),
     }
-    if n > LARGEST_PRODUCT:
-        del families["M3 product"]
+    if n <= LARGEST_PRODUCT:
+        product = ct.Linkage("product", alpha=[(-5, 5), (-5, 5)])
+        for name, (start, stop) in PRODUCT_LINES.items():
+            ends = (dict(zip(product.alpha_names, end, strict=True)) for end in (start, stop))
+            families[name] = (product, ct.Segment(*ends))
     rows = {name: [] for name in families}
     grids, scipy_ms = [], []
     one_metric = digits_instances(n, n_instances, ("euclidean",))
@@ -108,7 +113,7 @@ def measure(n, n_instances, repeats):
     for name, values in rows.items():
         ratios, trees, pieces, undecided = map(np.array, zip(*values, strict=True))
         print(
-            f"    {name:14s} full sweep = {np.median(ratios):6.1f} calls "
+            f"    {name:15s} full sweep = {np.median(ratios):6.1f} calls "
             f"(from {min(ratios):.1f} to {max(ratios):.1f}), {np.median(trees):4.0f} trees, "
             f"{np.median(ratios / trees):.2f} calls a tree, {np.median(pieces):3.0f} pieces, "
             f"{sum(undecided)} undecided"
