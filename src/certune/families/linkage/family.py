@@ -326,11 +326,14 @@ class Linkage(Family):
             if not line.product:
                 return self.run_exact(instance, segment.at(float(t)))
             place = Fraction(t)
-            if not any(line.exponents(place)):
+            exponents = line.exponents(place)
+            if not any(exponents):
                 return self.run_exact(instance, dict.fromkeys(segment.origin, 0.0))
-            # The exponents of segment.at(t) are rounded; next to a tie that counts.
-            course = make_course(instance, line, float(t), float(t))
-            return self._run_at(replace(course, place=place))
+            course = self._course_at(instance, segment.at(float(t)))
+            if course.line.exponents(course.position) != exponents:
+                # They were rounded; next to a tie that counts.
+                course = replace(make_course(instance, line, float(t), float(t)), place=place)
+            return self._run_at(course)
 
         if instance.n_distinct <= 2 or instance.k == instance.n_points or not line.moves:
             value = value_at(segment.low)
