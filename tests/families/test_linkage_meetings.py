@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import certune as ct
 from certune.families.linkage import senses, sweeping
@@ -184,3 +185,38 @@ def test_a_point_in_a_gap(place, gaps):
     _insert(pieces, place, 7)
     assert pieces.gaps == gaps
     assert pieces.values == ([3, 7, 5] if place == 1.5 else [3, 5])
+
+
+def point_between_two_pairs(reals, wholes):
+    """Point 0 between the pairs {1, 2} and {3, 4}, with distances to them in two metrics."""
+    distances = np.ones((2, 5, 5))
+    distances[0, 1, 3] = distances[0, 3, 1] = 2.0
+    distances[1] = 2.0 * max(wholes)
+    for i, j in ((1, 2), (3, 4)):
+        distances[1, i, j] = distances[1, j, i] = 1.0
+    for metric, lengths in zip(distances, (reals, wholes), strict=True):
+        metric[0, 1:] = metric[1:, 0] = lengths
+        np.fill_diagonal(metric, 0.0)
+    return ct.ClusteringInstance(distances=list(distances), target=[0, 0, 0, 1, 1], k=2)
+
+
+def test_averages_that_meet_at_an_end_may_change_their_order_soon_behind_it():
+    """Averages of 4^t and 0.248^t and of 1 and 1 meet at t = 0, and where they are equal again."""
+    instance = point_between_two_pairs([4.0, 0.248, 1.0, 1.0], [10.0] * 4)
+    dual = FAMILY.dual(instance, along=segment_of((0.0, 1.0), (1.0, 1.0)))
+    change = brentq(lambda t: 4.0**t + 0.248**t - 2.0, 1e-3, 0.1, xtol=1e-15)
+    assert [dual(t) for t in (1e-15, 0.5 * change, 2.0 * change)] == [1.0, 1.0, 0.8]
+    assert np.allclose(dual.breakpoints, change, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("near", "far"), [(10.0, 10.0 + 10.0 * 2.0**-45), (2.0**45, 2.0**45 + 1.0)]
+)
+def test_averages_that_almost_meet_at_an_end_keep_their_order_there(near, far):
+    """1 and far / near 2^-t, which is smaller from a tiny t on; codes say that they do not meet."""
+    instance = point_between_two_pairs([1.0] * 2 + [0.5] * 2, [near] * 2 + [far] * 2)
+    dual = FAMILY.dual(instance, along=segment_of((0.0, 1.0), (1.0, 1.0)))
+    change = math.log2(far / near)
+    assert [dual(t) for t in (0.0, 1e-9)] == [1.0, 0.8]
+    assert dual(0.5 * change) != 0.8  # or undecided
+    assert dual(2.0 * change) != 1.0

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.kernels.borrowing import borrowing
-from certune.kernels.certificates import AGAIN, HOLDS, UNCLEAR, WRONG, judge
+from certune.kernels.certificates import AGAIN, HOLDS, UNCLEAR, WRONG
 from certune.kernels.identities import identical
 from certune.kernels.series import UNIT
 
@@ -160,10 +160,10 @@ def _order_beside(panel, state, end, side, codes, exact, row, near, rival, until
 
 
 @borrowing
-def judge_meeting(panel, state, row, near, rival, near_at, rival_at, t, code, low, high):
-    """Decide what `judge` leaves open from t on because the averages meet at an end of the course.
+def judge_meeting(panel, state, row, near, rival, t, code, low, high):
+    """Decide what `judge` left open from t on because the averages meet at an end of the course.
 
-    Arguments and results are those of `judge`, and what it returned.
+    Returns the code and the zone as it does, or what it returned.
     """
     meetings = state.meetings
     if code == UNCLEAR or code == AGAIN:
@@ -199,11 +199,7 @@ def judge_meeting(panel, state, row, near, rival, near_at, rival_at, t, code, lo
         )
         if order < 0:
             return WRONG, t, t
-        if order > 0:
-            if high >= panel.stop:
-                return HOLDS, panel.stop, panel.stop
-            flat = state.records.flat
-            later, later_low, later_high = judge(panel, flat, near_at, rival_at, high, state.desk)
-            if later != UNCLEAR and later != WRONG:
-                return later, later_low, later_high
+        # Behind its zone `judge` knows the order.
+        if order > 0 and (high >= panel.stop or state.desk.zone[3] > 0.0):
+            return HOLDS, panel.stop, panel.stop
     return code, low, high

@@ -217,9 +217,7 @@ def prove(panel, state, p, q, all_alive, t, sharp, union):
             if order != 0:
                 code = HOLDS if order > 0 else WRONG
             else:
-                code, low, high = judge_meeting(
-                    panel, state, row, near, c, own, 8 * key, start, code, low, high
-                )
+                code, low, high = judge_meeting(panel, state, row, near, c, start, code, low, high)
         if code == UNCLEAR:
             work.zone[1] = high
             return UNCLEAR

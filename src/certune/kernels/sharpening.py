@@ -135,7 +135,7 @@ def sharpen(panel, state, own, n_candidates, t):
         code, low, high = judge(panel, records.flat, own, at, t, desk)
         near = work.near[0] if work.near[1] == row else work.near[1]
         rival = candidates[to_locate, 1]
-        code, low, high = judge_meeting(panel, state, row, near, rival, own, at, t, code, low, high)
+        code, low, high = judge_meeting(panel, state, row, near, rival, t, code, low, high)
         candidates[to_locate, 3] = FOUND
         if code == UNCLEAR and bounds[to_locate, 0] < high < panel.stop and desk.zone[3] < 0.0:
             # It begins at t, but nothing fails before the bound, and the rival is nearer behind it.
