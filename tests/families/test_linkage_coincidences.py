@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import certune as ct
+from certune.families.linkage.assembly import _Pieces, _unsettled_points
 from certune.families.linkage.senses import courses_along
 from certune.families.linkage.sweeping import MOST_HELD, _Patience, _Room, sweep_course
 
@@ -125,3 +126,18 @@ def test_work_space_is_kept_for_the_next_sweep_unless_it_is_large():
     huge = room.of_shape((MOST_HELD, 2))
     assert huge.shape == (MOST_HELD, 2)
     assert np.shares_memory(larger, room.of_shape((16, 80)))
+
+
+@pytest.mark.parametrize(
+    ("stop", "start", "points"),
+    [
+        (1.0 - 1e-13, 1.0 + 1e-13, {1.0}),
+        (1.0 - 1e-13, 1.0, {1.0}),  # the sweep had an edge there
+        (0.75, 0.75 + 1e-12, {0.75}),
+        (1 / 3, np.nextafter(1 / 3, 1), set()),
+        (0.5, 0.75, set()),
+    ],
+)
+def test_simple_numbers_in_narrow_gaps_or_at_their_ends_may_be_ties(stop, start, points):
+    pieces = _Pieces([0.0, float(start)], [float(stop), 2.0], [1, 2], [(0, 3)])
+    assert _unsettled_points(pieces) == points

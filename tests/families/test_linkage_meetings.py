@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 import certune as ct
 from certune.families.linkage import senses, sweeping
 from certune.families.linkage.assembly import _insert, _Pieces
-from certune.families.linkage.course import NO_MEETING
+from certune.families.linkage.course import NO_MEETING, course_at
 from certune.families.linkage.senses import courses_along
 from certune.kernels.pruning import prune
 
@@ -109,8 +109,7 @@ def test_a_place_between_two_floats_has_the_value_of_the_metric_that_is_left():
     for seed in range(4):
         instance = half_whole(20, seed)
         line = line_of(instance, segment)
-        course = senses.make_course(instance, line, 0.4, 0.4)
-        found = FAMILY._run_at(senses.replace(course, place=place))
+        found = FAMILY._run_at(course_at(instance, line, place))
         alone = ct.ClusteringInstance(
             distances=instance.distances[1], target=instance.target, k=instance.k
         )

@@ -224,18 +224,20 @@ def _narrow(low: float, high: float) -> bool:
 
 
 def _unsettled_points(pieces: _Pieces) -> set[float]:
-    """Simple fractions inside gaps: where comparisons tie, it is usually exactly there.
+    """Simple fractions in gaps: where comparisons tie, it is usually exactly there.
 
-    A sweep with an edge at such a point settles the order on both sides of it.
+    A sweep that knows of such a point settles the order on both sides of it.  The gap ends at it if
+    the last sweep had an edge there by chance.
     """
-    low, high = np.array(pieces.stops[:-1]), np.array(pieces.starts[1:])
+    low = np.nextafter(pieces.stops[:-1], -np.inf)
+    high = np.nextafter(pieces.starts[1:], np.inf)
     likely = np.flatnonzero(holds_simple(low, high)).tolist()
     points = (_nice_point(pieces.stops[i], pieces.starts[i + 1]) for i in likely)
     return {t for t in points if t is not None}
 
 
 def _nice_point(low: float, high: float) -> float | None:
-    """The simplest number strictly inside a narrow gap, if it is simple enough to be special.
+    """The simplest number in a narrow gap or at its ends, if it is simple enough to be special.
 
     Next to 0 every gap has numbers of few digits; they count from the point on.
     """
@@ -243,7 +245,7 @@ def _nice_point(low: float, high: float) -> float | None:
         return None
     t = simplest(low, high)
     few_digits = is_simple(t) and math.ldexp(t, SIMPLE_BITS).is_integer()
-    return t if low < t < high and few_digits else None
+    return t if few_digits else None
 
 
 def _collect(

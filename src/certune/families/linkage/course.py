@@ -249,6 +249,16 @@ def make_course(
     return Course(instance, line, kind, POWER, logs, logs, power, error, low, high, ends, span)
 
 
+def course_at(instance: ClusteringInstance, line: Line, place: Fraction) -> Course:
+    """The one parameter ``place`` of a line of products, which need not be a float."""
+    t = float(place)
+    course = make_course(instance, line, t, t)
+    if course.mode == AFFINE:
+        fixed = course.first + t * course.second
+        course = replace(course, first=fixed, second=np.zeros_like(fixed))
+    return replace(course, place=place)
+
+
 def restricted(course: Course, low: float, high: float) -> Course:
     """The same pair functions on a part [low, high] of the segment."""
     meetings = (

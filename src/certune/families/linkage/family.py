@@ -28,7 +28,7 @@ from certune.errors import InputError, ParameterError
 from certune.families.base import BoxBound, Family, Params
 from certune.families.linkage.assembly import assemble
 from certune.families.linkage.boxes import BoxProblem, Reuse
-from certune.families.linkage.course import Course, make_course
+from certune.families.linkage.course import Course, course_at, make_course
 from certune.families.linkage.heights import merge_heights
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.objective import Objective
@@ -332,7 +332,7 @@ class Linkage(Family):
             course = self._course_at(instance, segment.at(float(t)))
             if course.line.exponents(course.position) != exponents:
                 # They were rounded; next to a tie that counts.
-                course = replace(make_course(instance, line, float(t), float(t)), place=place)
+                course = course_at(instance, line, place)
             return self._run_at(course)
 
         if instance.n_distinct <= 2 or instance.k == instance.n_points or not line.moves:
