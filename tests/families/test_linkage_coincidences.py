@@ -141,3 +141,18 @@ def test_work_space_is_kept_for_the_next_sweep_unless_it_is_large():
 def test_simple_numbers_in_narrow_gaps_or_at_their_ends_may_be_ties(stop, start, points):
     pieces = _Pieces([0.0, float(start)], [float(stop), 2.0], [1, 2], [(0, 3)])
     assert _unsettled_points(pieces) == points
+
+
+def test_a_tie_may_have_another_tree_than_both_sides_of_it():
+    """At exponents (1, -2) products of whole distances are rational, and several of them tie."""
+    points = [[0, 2], [0, 3], [2, 0], [2, 0], [1, 3], [0, 0], [2, 2], [0, 0]]
+    instance = ct.ClusteringInstance(
+        points, target=[0, 1, 0, 0, 1, 2, 2, 0], k=3, metrics=("sqeuclidean", "chebyshev")
+    )
+    family = ct.Linkage("product", alpha=[(-9.0, 9.0)] * 2, objective="k-means")
+    segment = ct.Segment(exponents(0.0, -1.5), exponents(2.0, -2.5))
+    dual = family.dual(instance, along=segment)
+    places = (0.5 - 1e-9, 0.5, 0.5 + 1e-9)
+    values = [float(family.run_exact(instance, segment.at(t))) for t in places]
+    assert [dual(t) for t in places] == values
+    assert values[0] == values[2] != values[1]

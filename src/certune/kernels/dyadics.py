@@ -7,7 +7,15 @@ import math
 import numpy as np
 from numba import njit
 
+from certune.kernels.linking import linked
+
 SIMPLE_BITS = 24  # a float with so few binary digits is likely to be special
+
+
+@linked
+def holds_coarse(low, high):
+    """Does [low, high] contain a multiple of ``2**-SIMPLE_BITS``?"""
+    return math.ceil(math.ldexp(low, SIMPLE_BITS)) <= math.ldexp(high, SIMPLE_BITS)
 
 
 @njit(cache=True, nogil=True)

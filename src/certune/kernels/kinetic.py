@@ -26,6 +26,7 @@ from certune.kernels.certificates import (
     value_at,
 )
 from certune.kernels.chords import chord_at, set_bars
+from certune.kernels.dyadics import holds_coarse
 from certune.kernels.ends import UNKNOWN_CODE, build_logs
 from certune.kernels.failures import first_failure, force, mark_failure, narrow
 from certune.kernels.frame_building import last_joint_panel
@@ -356,6 +357,14 @@ def follow(
             if repaired >= 0:
                 differs = refresh_tables(forest, costs, work, repaired)
                 if marked >= 0:
+                    splits[n_splits, 0] = from_low
+                    splits[n_splits, 1] = to_high
+                    splits[n_splits, 2] = 1.0
+                    splits[n_splits, 3] = -1.0
+                    splits[n_splits, 4] = from_split
+                    splits[n_splits, 5] = -1.0
+                    # The tree at a tie may be another one than on both sides of it.
+                    n_splits += holds_coarse(from_low, to_high)
                     if not differs:
                         continue
                     n_trees += 1
@@ -370,13 +379,7 @@ def follow(
                     )
                     n_leaves += 1
                 if marked >= 0:
-                    splits[n_splits, 0] = from_low
-                    splits[n_splits, 1] = to_high
-                    splits[n_splits, 2] = 1.0
-                    splits[n_splits, 3] = -1.0
-                    splits[n_splits, 4] = from_split
-                    splits[n_splits, 5] = -1.0
-                    n_splits += 1
+                    n_splits = marked + 1
                 start = t
                 from_split = marked
                 partitions = room_for(partitions, n_partitions)

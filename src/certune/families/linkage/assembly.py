@@ -16,7 +16,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from certune.dual import PiecewiseFunction
 from certune.dual.integers import integer_array
@@ -103,7 +103,7 @@ def assemble(
     low, high = courses[0].low, courses[-1].high
     alone = {*special, *found, *_unsettled_points(pieces)}
     alone.update(t for t, rank in zip(pieces.starts, pieces.values, strict=True) if rank < 0)
-    alone.update(*(part.leaves.tied_edges for part in parts))
+    alone.update(*(part.leaves.tied_edges for part in parts), _likely_ties(parts))
     alone = {t for t in alone if low <= t <= high}
     singles = {t: value_at(t) for t in sorted(alone)}
     whole = math.lcm(denominator, *(value.denominator for value in singles.values()))
@@ -158,22 +158,42 @@ def _pieces(
     changed = [unsettled_splits(part.leaves.splits, *cover) for part in parts]
     for part, which in zip(parts, changed, strict=True):
         if which.size:
-            course, leaves = part.course, part.leaves
-            polish_many(
-                course.kind,
-                course.mode,
-                course.first,
-                course.second,
-                course.power,
-                leaves.splits,
-                leaves.split_marks,
-                which,
-                course.input_error,
-            )
+            _polish(part, which)
     if any(which.size for which in changed):
         cover = _cover(parts, ranks, highest)
     starts, stops, least, most = joined(*cover, np.array(sorted(special)))
     return _collect(starts, stops, least, most, special), changed
+
+
+def _polish(part: Part, which: Integers) -> None:
+    """Make the zones of some changes as narrow as can be."""
+    course, leaves = part.course, part.leaves
+    polish_many(
+        course.kind,
+        course.mode,
+        course.first,
+        course.second,
+        course.power,
+        leaves.splits,
+        leaves.split_marks,
+        which,
+        course.input_error,
+    )
+
+
+def _likely_ties(parts: Sequence[Part]) -> set[float]:
+    """Simple fractions at which an order changes that does not change the utility.
+
+    If others change together with it, the tie rule may decide for neither side of the tie.
+    """
+    found = set[float]()
+    for part in parts:
+        zones = part.leaves.splits[:, :2]
+        if (which := _with_simple_numbers(*zones.T)).size:
+            _polish(part, which)
+            points = (_nice_point(*zone) for zone in zones[which].tolist())
+            found.update(t for t in points if t is not None)
+    return found
 
 
 def _cover(
@@ -229,15 +249,18 @@ def _unsettled_points(pieces: _Pieces) -> set[float]:
     A sweep that knows of such a point settles the order on both sides of it.  The gap ends at it if
     the last sweep had an edge there by chance.
     """
-    low = np.nextafter(pieces.stops[:-1], -np.inf)
-    high = np.nextafter(pieces.starts[1:], np.inf)
-    likely = np.flatnonzero(holds_simple(low, high)).tolist()
+    likely = _with_simple_numbers(pieces.stops[:-1], pieces.starts[1:]).tolist()
     points = (_nice_point(pieces.stops[i], pieces.starts[i + 1]) for i in likely)
     return {t for t in points if t is not None}
 
 
+def _with_simple_numbers(low: ArrayLike, high: ArrayLike) -> Integers:
+    """Which of the intervals [low, high] hold simple fractions."""
+    return np.flatnonzero(holds_simple(np.nextafter(low, -np.inf), np.nextafter(high, np.inf)))
+
+
 def _nice_point(low: float, high: float) -> float | None:
-    """The simplest number in a narrow gap or at its ends, if it is simple enough to be special.
+    """The simplest number in a narrow interval or at its ends, if it is simple enough for a tie.
 
     Next to 0 every gap has numbers of few digits; they count from the point on.
     """
