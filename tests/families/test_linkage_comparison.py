@@ -7,7 +7,7 @@ import pytest
 
 import certune as ct
 from certune.families.linkage.comparison import FARTHER, NEARER, TIE, UNKNOWN, Comparison
-from certune.families.linkage.course import Line
+from certune.families.linkage.lines import Line
 
 N = 12
 

@@ -11,7 +11,7 @@ import certune as ct
 from certune.exact import radicals
 from certune.families.linkage import identities, orders, revision, sweeping
 from certune.families.linkage.comparison import Comparison
-from certune.families.linkage.course import Line
+from certune.families.linkage.lines import Line
 from certune.families.linkage.senses import courses_along
 
 TWO = ("euclidean", "cityblock")

@@ -68,7 +68,7 @@ def test_nothing_is_left_to_the_sweep_beside_a_meeting(start, stop, places, wind
 
     left = sum(map(near, windows))
     windows.clear()
-    monkeypatch.setattr(senses, "_cut_at_meetings", lambda course: ([course], []))
+    monkeypatch.setattr(senses, "cut_at_meetings", lambda course: ([course], []))
     uncut = [FAMILY.dual(instance, along=segment) for instance in instances]
     assert left == 0 < sum(map(near, windows))
     for dual, other in zip(duals, uncut, strict=True):

@@ -6,7 +6,8 @@ from sklearn.datasets import load_iris
 
 import certune as ct
 from certune.families.linkage.comparison import UNKNOWN, Comparison
-from certune.families.linkage.course import Line, make_course
+from certune.families.linkage.course import make_course
+from certune.families.linkage.lines import Line
 from certune.families.linkage.orders import order_on
 from certune.families.linkage.points import point_values
 from certune.kernels.series import UNIT

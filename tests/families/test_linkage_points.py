@@ -7,7 +7,8 @@ import pytest
 from flint import arb, ctx
 
 import certune as ct
-from certune.families.linkage.course import Line, make_course
+from certune.families.linkage.course import make_course
+from certune.families.linkage.lines import Line
 
 
 def clusters(merges, n):

@@ -7,7 +7,8 @@ import pytest
 
 import certune as ct
 from certune.families.linkage import assembly, revision
-from certune.families.linkage.course import Line, make_course, restricted
+from certune.families.linkage.course import make_course, restricted
+from certune.families.linkage.lines import Line
 from certune.families.linkage.sweeping import Leaves
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from certune.kernels.borrowing import borrowing, bundled, keep_alive
+from certune.kernels.borrowing import bundled, keep_alive
 from certune.kernels.certificates import (
     AGAIN,
     FAILS,
@@ -22,12 +22,10 @@ from certune.kernels.certificates import (
     LOCATED,
     UNCLEAR,
     part_of,
-    set_basis,
-    value_at,
 )
-from certune.kernels.chords import chord_at, set_bars
+from certune.kernels.chords import set_bars
 from certune.kernels.dyadics import holds_coarse
-from certune.kernels.ends import UNKNOWN_CODE, build_logs
+from certune.kernels.ends import build_logs
 from certune.kernels.failures import first_failure, force, mark_failure, narrow
 from certune.kernels.frame_building import last_joint_panel
 from certune.kernels.frames import AVERAGE, frame_form, pair_range, record_width
@@ -47,10 +45,9 @@ from certune.kernels.mending import replay
 from certune.kernels.proving import is_stale, prove_again
 from certune.kernels.search_state import Pairs
 from certune.kernels.series import AFFINE, DEGREE, MOVING
+from certune.kernels.tree_building import build_tree, no_tree, sort_by_height
 from certune.kernels.tree_costs import cut, refresh_tables
-from certune.kernels.tree_records import ensure
 
-BESIDE = 2.0**-10  # of a panel, where the first tree is guessed if values meet at its start
 MARGIN = 1e-3  # of a panel, added on both sides to a window left to the sweep
 MOST_WINDOWS = 3  # in one panel; then its rest is left to the sweep
 MOST_STEPS = 64  # per cluster in one panel; then as well
@@ -59,72 +56,6 @@ CHANGES_PER_CLUSTER, FEWEST_CHANGES = 0.25, 8
 FINEST_CUT = 2.0**-8  # ... but into parts of this size at least
 # Where more than this share of a panel is unclear, narrower and more accurate ones are tried.
 WIDE, NARROWER = 2.0**-6, 2.0**-4
-
-
-@borrowing
-def _sort_by_height(panel, records, forest, work, share):
-    """Order the merges by their values near a share of the panel (insertion, nearly sorted)."""
-    n_merges = forest.n_first - 1
-    heights = work.heights
-    set_basis(share, work.basis)
-    for i in range(n_merges):
-        node = forest.order[i]
-        a = forest.left[node]
-        b = forest.right[node]
-        if panel.dense:
-            heights[node] = chord_at(records, a, b, share)
-            continue
-        at = ensure(panel, records, forest, a, b, work.stack)
-        heights[node] = value_at(panel, records.flat, at, share, work.basis)
-    for i in range(1, n_merges):
-        node = forest.order[i]
-        j = i
-        while (
-            j > 0
-            and heights[forest.order[j - 1]] > heights[node]
-            and forest.order[j - 1] != forest.left[node]
-            and forest.order[j - 1] != forest.right[node]
-        ):
-            forest.order[j] = forest.order[j - 1]
-            j -= 1
-        forest.order[j] = node
-    for i in range(n_merges):
-        node = forest.order[i]
-        forest.stage[node] = i
-        forest.until[forest.left[node]] = i
-        forest.until[forest.right[node]] = i
-
-
-@borrowing
-def _no_tree(forest):
-    """Forget the tree."""
-    width = forest.stage.size
-    count = forest.n_first
-    forest.order[0] = -1
-    forest.stage[:count] = -1
-    spare = forest.spare
-    for i in range(width - count):
-        spare[i] = width - 1 - i
-    spare[spare.size - 1] = width - count
-
-
-@borrowing
-def _build_tree(panel, state, costs, t):
-    """Prove the tree from t on, or build one if there is none; returns HOLDS or UNCLEAR."""
-    forest = state.forest
-    work = state.work
-    work.forced[0] = -1
-    work.forced_codes[:] = UNKNOWN_CODE
-    has_tree = forest.order[0] >= 0
-    # Where values meet, they tell nothing of the order beside it.
-    meets = t == state.meetings.low and state.meetings.low_codes.size > 0
-    guess = t + BESIDE * (panel.stop - t) if meets else t
-    code = replay(panel, state, 0, -1, t, guess)
-    if code == HOLDS and not has_tree:
-        refresh_tables(forest, costs, work, 0)
-        _sort_by_height(panel, state.records, forest, work, part_of(panel, guess))
-        code = replay(panel, state, 0, -1, t, guess)
-    return code
 
 
 @njit(cache=True, nogil=True)
@@ -228,7 +159,7 @@ def follow(
     n_windows = 0
     n_trees = 1
 
-    _no_tree(forest)
+    no_tree(forest)
     start = panels[0, 0]  # of the leaf under way
     from_split = -1
     current = -1  # its partition; -1: there is no leaf under way
@@ -286,7 +217,7 @@ def follow(
             if begin:
                 begin = False
                 settled = -np.inf
-                if _build_tree(panel, state, costs, t) == HOLDS:
+                if build_tree(panel, state, costs, t) == HOLDS:
                     repaired = 0
                 else:
                     stuck = True
@@ -303,7 +234,7 @@ def follow(
             if not stuck and repaired < 0:
                 node, other, following = first_failure(forest, proofs)
                 if node < 0:
-                    _sort_by_height(panel, records, forest, work, 1.0)
+                    sort_by_height(panel, records, forest, work, 1.0)
                     break
                 from_low = proofs.low[node]
                 to_high = proofs.high[node]
@@ -311,7 +242,7 @@ def follow(
                     if settled > low + finest:
                         # Too many changes for such a wide panel: it ends here.
                         high = settled
-                        _sort_by_height(panel, records, forest, work, part_of(panel, high))
+                        sort_by_height(panel, records, forest, work, part_of(panel, high))
                         break
                 crowded = following <= to_high or from_low <= settled
                 looked_at = node
@@ -392,7 +323,7 @@ def follow(
             inaccurate = built == which and settled < stuck_from
             too_wide = average and (wide or inaccurate) and low < low + narrower
             if too_wide:
-                _no_tree(forest)
+                no_tree(forest)
                 reach = narrower
                 alone = True
                 high = settled if t < settled < stuck_from else t
@@ -421,7 +352,7 @@ def follow(
             from_split = -1
             stuck = False
             begin = True
-            _no_tree(forest)
+            no_tree(forest)
             t = window_high
             start = t
             if window_high >= high:

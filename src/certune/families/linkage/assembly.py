@@ -22,7 +22,8 @@ from certune.dual import PiecewiseFunction
 from certune.dual.integers import integer_array
 from certune.dual.pieces import Pieces
 from certune.exact.dyadics import is_simple, simplest
-from certune.families.linkage.course import Course, floats_around
+from certune.families.linkage.course import Course
+from certune.families.linkage.lines import floats_around
 from certune.families.linkage.revision import (
     Part,
     Window,

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from certune.exact import Radicals, sign_of_radicals, sign_on_interval
 from certune.exact.radicals import FIRST_PRECISION
 from certune.exact.taylor import PRECISION
-from certune.families.linkage.course import Line, Vector, sign_of, sum_at
 from certune.families.linkage.expansions import exponential_series, power_series
 from certune.families.linkage.identities import vanishes
 from certune.families.linkage.instance import ClusteringInstance
+from certune.families.linkage.lines import Line, Vector, sign_of, sum_at
 
 NEARER, TIE, FARTHER, UNKNOWN = 1, 0, -1, 2
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from certune.exact import Radicals
 from certune.exact.radicals import is_zero, power_products
-from certune.families.linkage.course import Course, Line, Vector
+from certune.families.linkage.course import Course
+from certune.families.linkage.lines import Line, Vector
 
 
 def vanishes(line: Line, terms: dict[Vector, int]) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from certune.errors import ParameterError
-from certune.families.linkage.course import Line
+from certune.families.linkage.lines import Line
 from certune.families.metrics import checked_weights, tunes_weights
 from certune.space import ParameterSpace, Real, Simplex
 

@@ -6,8 +6,9 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from certune.families.linkage.course import Course, sum_at
+from certune.families.linkage.course import Course
 from certune.families.linkage.identities import merged_codes
+from certune.families.linkage.lines import sum_at
 from certune.kernels.series import AFFINE, MOVING, UNIT
 
 Floats = NDArray[np.float64]

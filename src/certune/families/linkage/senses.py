@@ -3,7 +3,7 @@
 Where the exponents of product linkage sum to less than 0, larger products are nearer.  A segment
 on which the sum changes its sign is cut there, unless all exponents vanish there: the Box-Cox form
 of powers has the same order on both sides.  If the sum is always 0 that order turns round, and a
-segment is cut where all exponents vanish.
+segment is cut where all exponents vanish.  Courses are cut further where many values meet.
 """
 
 from __future__ import annotations
@@ -12,20 +12,12 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from certune.families.linkage.course import (
-    NO_MEETING,
-    Course,
-    Line,
-    Meeting,
-    floats_around,
-    make_course,
-    restricted,
-)
+from certune.families.linkage.course import Course, make_course
 from certune.families.linkage.identities import merged_codes
 from certune.families.linkage.instance import ClusteringInstance
-from certune.kernels.series import AFFINE, POWER
-
-MANY_SHARE = 2.0  # pairs per value that make it worth while to cut a course
+from certune.families.linkage.lines import Line, floats_around, simplified
+from certune.families.linkage.meetings import cut_at_meetings
+from certune.kernels.series import POWER
 
 
 def courses_along(
@@ -39,9 +31,7 @@ def courses_along(
     order turns round.
     """
     courses, special = _with_one_sense(instance, line, low, high)
-    if not line.product:
-        return courses, special
-    cut = [_cut_at_meetings(course) for course in courses]
+    cut = [cut_at_meetings(course) for course in courses]
     special += [place for _, places in cut for place in places]
     return [part for parts, _ in cut for part in parts], special
 
@@ -52,12 +42,12 @@ def _with_one_sense(
     if not line.product:
         return [make_course(instance, line, low, high)], []
     if line.origin is not None and line.total[1] != 0:
-        special = [_simplified(line.origin)] if low <= line.origin <= high else []
+        special = [simplified(line.origin)] if low <= line.origin <= high else []
         return _ties_merged([make_course(instance, line, low, high)]), special
     turn = _turn(line)
     if turn is None or not low <= turn <= high:
         return _ties_merged([make_course(instance, line, low, high)]), []
-    place = _simplified(turn)
+    place = simplified(turn)
     if isinstance(place, float):
         ends = (low, place), (place, high)
         courses = [make_course(instance, line, a, b) for a, b in ends if a < b]
@@ -96,57 +86,6 @@ def _ties_merged(courses: list[Course]) -> list[Course]:
         return courses
     codes = merged_codes(courses[0], [slope for _, slope in line.exact_alpha])
     return [replace(course, merged_codes=codes) for course in courses]
-
-
-def _cut_at_meetings(course: Course) -> tuple[list[Course], list[float | Fraction]]:
-    """Parts of a course of products that end where an exponent vanishes and many values meet.
-
-    Returns the places inside of it as well.
-    """
-    if course.mode != AFFINE:
-        return [course], []
-    parts, places = list[Course](), list[float | Fraction]()
-    low, start = course.low, NO_MEETING
-    zeros = {-value / slope for value, slope in course.line.exact_alpha if slope != 0}
-    for zero in sorted(zeros):
-        place = _simplified(zero)
-        before, after = (place, place) if isinstance(place, float) else floats_around(place)
-        inside = low < before and after < course.high
-        if not inside and place not in (course.low, course.high):
-            continue
-        meeting = _meeting(course, zero, MANY_SHARE if inside else 1.0)
-        if meeting is None:
-            continue
-        if low < before:
-            parts.append(replace(restricted(course, low, before), meetings=(start, meeting)))
-        if inside:
-            places.append(place)
-        low, start = after, meeting
-    if low < course.high:
-        part = restricted(course, low, course.high) if parts else course
-        parts.append(replace(part, meetings=(start, NO_MEETING)))
-    return parts, places
-
-
-def _meeting(course: Course, place: Fraction, share: float) -> Meeting | None:
-    """Codes of the pairs where an exponent vanishes, if more than a share have the same value."""
-    instance = course.instance
-    exponents = {i: a for i, a in enumerate(course.line.exponents(place)) if a != 0}
-    if sum(exponents.values()) == 0:
-        return None
-    codes, shared = instance.shared_values(tuple(exponents))
-    if shared <= share:
-        return None
-    (metric, exponent), *others = exponents.items()
-    if exponent == 1 and not others and (whole := instance.whole_distances(metric)) is not None:
-        return Meeting(whole, True, place)
-    return Meeting(codes, False, place)
-
-
-def _simplified(place: Fraction) -> float | Fraction:
-    """The float that is equal to a number, if there is one."""
-    near = float(place)
-    return near if Fraction(near) == place else place
 
 
 def _turn(line: Line) -> Fraction | None:
