@@ -163,6 +163,40 @@ def identical(bits, form, kind, sign, marks, x, y, z, size, head, tail, nxt, pai
     return i == first.size and j == second.size
 
 
+@borrowing
+def list_members(forest, merging, row, near, rival):
+    """Hand over the members of three clusters to `identical`."""
+    slot = 0
+    for node in (row, near, rival):
+        size = forest.size[node]
+        merging.size[slot] = size
+        merging.head[slot] = forest.members[node, 0]
+        merging.tail[slot] = forest.members[node, size - 1]
+        for i in range(size - 1):
+            merging.nxt[forest.members[node, i]] = forest.members[node, i + 1]
+        slot += 1
+
+
+@borrowing
+def same_with(panel, merging, desk, codes):
+    """Are the values of the listed pairs of clusters the same, by these codes?"""
+    return identical(
+        desk.bits,
+        panel.form,
+        panel.kind,
+        panel.sign,
+        merging.marks,
+        0,
+        1,
+        2,
+        merging.size,
+        merging.head,
+        merging.tail,
+        merging.nxt,
+        codes,
+    )
+
+
 @linked
 def _hash(a, b, head, tail, nxt, pair_codes):
     """Sum of the mixed codes of the point pairs of two nodes."""

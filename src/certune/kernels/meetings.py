@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from certune.kernels.borrowing import borrowing
 from certune.kernels.certificates import AGAIN, HOLDS, UNCLEAR, WRONG
-from certune.kernels.identities import identical
+from certune.kernels.identities import list_members, same_with
 from certune.kernels.series import UNIT
 
 Codes = NDArray[np.uint64]
@@ -33,40 +33,6 @@ class Meetings(NamedTuple):
     high_codes: Codes
     low_exact: bool
     high_exact: bool
-
-
-@borrowing
-def list_members(forest, merging, row, near, rival):
-    """Hand over the members of three clusters to `identical`."""
-    slot = 0
-    for node in (row, near, rival):
-        size = forest.size[node]
-        merging.size[slot] = size
-        merging.head[slot] = forest.members[node, 0]
-        merging.tail[slot] = forest.members[node, size - 1]
-        for i in range(size - 1):
-            merging.nxt[forest.members[node, i]] = forest.members[node, i + 1]
-        slot += 1
-
-
-@borrowing
-def same_with(panel, merging, desk, codes):
-    """Are the values of the listed pairs of clusters the same, by these codes?"""
-    return identical(
-        desk.bits,
-        panel.form,
-        panel.kind,
-        panel.sign,
-        merging.marks,
-        0,
-        1,
-        2,
-        merging.size,
-        merging.head,
-        merging.tail,
-        merging.nxt,
-        codes,
-    )
 
 
 @borrowing
@@ -140,14 +106,17 @@ def _slope_beside(pairs, forest, row, near, rival, end, distance):
 
 
 @borrowing
-def _order_beside(panel, state, end, side, codes, exact, row, near, rival, until):
+def _order_beside(panel, state, side, row, near, rival, until):
     """Order of (row, near) and (row, rival) between ``until`` and an end where they meet.
 
     ``side`` is 1 if that is the low end, else -1; the place itself may lie between two floats.
     """
+    meetings = state.meetings
+    end = meetings.low if side > 0 else meetings.high
+    codes = meetings.low_codes if side > 0 else meetings.high_codes
     if codes.size == 0:
         return 0
-    if exact:
+    if meetings.low_exact if side > 0 else meetings.high_exact:
         same = _same_sums(state.forest, row, near, rival, codes)
     else:
         list_members(state.forest, state.merging, row, near, rival)
@@ -165,38 +134,15 @@ def judge_meeting(panel, state, row, near, rival, t, code, low, high):
 
     Returns the code and the zone as it does, or what it returned.
     """
-    meetings = state.meetings
-    if code == UNCLEAR or code == AGAIN:
-        if panel.stop == meetings.high and high >= panel.stop:
-            order = _order_beside(
-                panel,
-                state,
-                meetings.high,
-                -1,
-                meetings.high_codes,
-                meetings.high_exact,
-                row,
-                near,
-                rival,
-                low,
-            )
-            if order > 0:
-                return HOLDS, panel.stop, panel.stop
-            if order < 0 and code == UNCLEAR:
-                return WRONG, t, t
+    to_the_end = panel.stop == state.meetings.high and high >= panel.stop
+    if (code == UNCLEAR or code == AGAIN) and to_the_end:
+        order = _order_beside(panel, state, -1, row, near, rival, low)
+        if order > 0:
+            return HOLDS, panel.stop, panel.stop
+        if order < 0 and code == UNCLEAR:
+            return WRONG, t, t
     if code == UNCLEAR:
-        order = _order_beside(
-            panel,
-            state,
-            meetings.low,
-            1,
-            meetings.low_codes,
-            meetings.low_exact,
-            row,
-            near,
-            rival,
-            high,
-        )
+        order = _order_beside(panel, state, 1, row, near, rival, high)
         if order < 0:
             return WRONG, t, t
         # Behind its zone `judge` knows the order.

@@ -11,7 +11,8 @@ import numpy as np
 from certune.kernels.borrowing import borrowing
 from certune.kernels.certificates import AGAIN, FAILS, HOLDS, LOCATED, UNCLEAR, WRONG, judge
 from certune.kernels.compare import tie_prefers
-from certune.kernels.meetings import judge_meeting, list_members, same_with
+from certune.kernels.identities import list_members, same_with
+from certune.kernels.meetings import judge_meeting
 from certune.kernels.polish import polish
 from certune.kernels.records import move_record
 from certune.kernels.tree_records import ensure
