@@ -74,7 +74,6 @@ def _set_first_chords(records, count, ends, base):
     """Set the chords of the first clusters: their values, less the base of all keys."""
     width = records.width
     chords = records.chords
-    bits = records.chord_bits
     slots = records.slots
     starts = ends[0]
     stops = ends[1]
@@ -82,10 +81,11 @@ def _set_first_chords(records, count, ends, base):
         row = key_of(x, 0)
         slot = slots[x]
         for z in range(x):
-            here = slot * width + slots[z]
-            chords[2 * here] = np.float32(starts[row + z] - base)
-            chords[2 * here + 1] = np.float32(stops[row + z] - base)
-            bits[slots[z] * width + slot] = bits[here]
+            start = np.float32(starts[row + z] - base)
+            stop = np.float32(stops[row + z] - base)
+            for at in (slot * width + slots[z], slots[z] * width + slot):
+                chords[2 * at] = start
+                chords[2 * at + 1] = stop
 
 
 @borrowing

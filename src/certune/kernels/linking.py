@@ -5,10 +5,15 @@ elsewhere, and then links it to the caller and optimises it there again.  A *lin
 translated alone: it is optimised and assembled in the kernels that Python calls, as a part of
 them.  That halves the time until a kernel has been compiled.  Linked kernels are not cached, since
 the machine code of their callers contains them.
+
+Indices of linked kernels count from the start of an array: numba's test whether each of them is
+negative, and then counts from the end, is left out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +21,7 @@ from numba import njit, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+from numba.np import arrayobj
 
 _ALWAYS: dict[str, Any] = {
     "nopython": True,
@@ -36,6 +42,22 @@ class _Draft(JITCodeLibrary):
         self._finalized = True
 
 
+def _plain_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    """Index of an array axis as it is."""
+    return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+
+
+@contextmanager
+def _counting_from_start() -> Iterator[None]:
+    """Translate indices as they are; numba compiles one function at a time."""
+    usual = arrayobj.fix_integer_index
+    arrayobj.fix_integer_index = _plain_index
+    try:
+        yield
+    finally:
+        arrayobj.fix_integer_index = usual
+
+
 class _Translation(Compiler):
     """The pipeline of numba, without an executable in the end."""
 
@@ -43,7 +65,8 @@ class _Translation(Compiler):
         context = self.state.targetctx
         self.state.flags.no_compile = True
         self.state.library = _Draft(context.codegen(), function.__qualname__)
-        result = super().compile_extra(function)
+        with _counting_from_start():
+            result = super().compile_extra(function)
         result = result._replace(entry_point=object())  # the name under which callers find it
         context.insert_user_function(result.entry_point, result.fndesc, [result.library])
         return result

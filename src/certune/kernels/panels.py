@@ -284,5 +284,5 @@ def _cut_evenly(pairs, box_cox, low, high, tolerance):
             break
         count = max(count + 1.0, count * 1.2)
     edges = low + (high - low) * (np.arange(int(count) + 1) / int(count))
-    edges[-1] = high
+    edges[edges.size - 1] = high
     return edges
