@@ -29,7 +29,7 @@ from certune.kernels.ends import build_logs
 from certune.kernels.failures import first_failure, force, mark_failure, narrow
 from certune.kernels.frame_building import last_joint_panel
 from certune.kernels.frames import AVERAGE, frame_form, pair_range, record_width
-from certune.kernels.kinetic_panels import Model, build_records, open_panel
+from certune.kernels.kinetic_panels import Model, build_records, new_ends, open_panel
 from certune.kernels.kinetic_start import (
     first_clusters,
     new_desk,
@@ -145,7 +145,7 @@ def follow(
     )
     labels = np.empty(n, np.int64)
     cut_stack = np.empty(3 * k, np.int64)
-    ends = np.empty((2, count * (count - 1) // 2 + 4 if average else 0))
+    ends = new_ends(count if average else 0)
 
     leaves = np.empty((64, 2))
     leaf_info = np.empty((64, 3), np.int64)

@@ -47,25 +47,44 @@ def _set_first(records, frame, count):
             move_record(frame, 8 * (x * count + z), records.flat, 8 * key_of(x, z))
 
 
+@linked
+def new_ends(count):
+    """Room for the values of pairs of first clusters at both ends of a part, see `_fill_ends`."""
+    return np.full((2, key_of(count, 0) + 3 + 3), np.nan)
+
+
 @borrowing
 def _fill_ends(records, model, count, start, stop, ends, basis):
     """Values of the first clusters at both ends of a part of the panel, times the sign.
 
-    Returns the smallest and the largest.
+    Behind them is where they are from: t and the interval of the model.  A part often starts where
+    the one before ended.  Returns the smallest and the largest value.
     """
     n_pairs = key_of(count, 0)
+    source = n_pairs + 3  # behind what `evaluate_records` may write
     smallest = np.inf
     largest = -np.inf
     for end in range(2):
         values = ends[end]
         t = stop if end == 1 else start
-        set_basis((t - model.low) / (model.high - model.low), basis)
-        for k in range(DEGREE):
-            basis[k] *= model.sign
-        evaluate_records(records.flat, basis, values, n_pairs)
+        last = ends[1, source:]
+        if end == 0 and last[0] == t and last[1] == model.low and last[2] == model.high:
+            for i in range(values.size):
+                values[i] = ends[1, i]
+        else:
+            set_basis((t - model.low) / (model.high - model.low), basis)
+            for k in range(DEGREE):
+                basis[k] *= model.sign
+            evaluate_records(records.flat, basis, values, n_pairs)
+            values[source] = t
+            values[source + 1] = model.low
+            values[source + 2] = model.high
         for i in range(n_pairs):
-            smallest = min(smallest, values[i])
-            largest = max(largest, values[i])
+            value = values[i]
+            if value < smallest:
+                smallest = value
+            if value > largest:
+                largest = value
     return smallest, largest
 
 
