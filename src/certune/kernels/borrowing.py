@@ -63,12 +63,16 @@ def bundled(typing_context, fields):
     """Pointer to a copy of a named tuple, on the stack of the calling function.
 
     It is good until that function returns, and as long as something else owns the arrays: its
-    arguments, or what it hands to `keep_alive` in the end.
+    arguments, or what it hands to `keep_alive` in the end.  The copy never changes, so that its
+    fields need not be read again after every store; to that end it is written behind the back of
+    the optimiser, which knows nothing about the pointer it gets.
     """
 
     def generate(context, builder, signature, arguments):
         place = cgutils.alloca_once_value(builder, arguments[0])
-        return builder.bitcast(place, cgutils.voidptr_t)
+        pointer = builder.bitcast(place, cgutils.voidptr_t)
+        kind = cgutils.ir.FunctionType(pointer.type, [pointer.type])
+        return builder.asm(kind, "", "=r,0,~{memory}", [pointer], True)
 
     return Bundle(fields)(fields), generate
 
@@ -92,5 +96,19 @@ def _load_field(context, builder, bundle, value, name):
     inner = bundle.inner
     place = inner.fields.index(name)
     pointer = builder.bitcast(value, context.get_value_type(inner).as_pointer())
-    field = builder.load(cgutils.gep_inbounds(builder, pointer, 0, place))
+    at_field = cgutils.gep_inbounds(builder, pointer, 0, place)
+    kind = at_field.type.pointee
+    if not isinstance(kind, cgutils.ir.BaseStructType):
+        return impl_ret_borrowed(context, builder, inner.types[place], _constant(builder, at_field))
+    field = cgutils.ir.Constant(kind, cgutils.ir.Undefined)
+    for i in range(len(kind.elements)):
+        part = _constant(builder, cgutils.gep_inbounds(builder, at_field, 0, i))
+        field = builder.insert_value(field, part, i)
     return impl_ret_borrowed(context, builder, inner.types[place], field)
+
+
+def _constant(builder, pointer):
+    """What a pointer into a bundle points to."""
+    value = builder.load(pointer)
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
