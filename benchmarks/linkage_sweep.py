@@ -5,8 +5,8 @@ turned into distances, utility included), divided by the time of one
 `scipy.cluster.hierarchy.linkage(d, "average")` call on the same distances; beside it a grid of
 1000 scipy calls, which finds no breakpoint and proves nothing. Trees are the cluster trees that the
 sweep follows, pieces those of the utility. Times are processor times of one
-process, the best of several, so that other work on the machine counts as little as possible. Peak
-memory and start-up times are measured in processes of their own.
+process, the best of several, so that other work on the machine counts as little as possible; scipy's
+are taken between all sweeps. Peak memory and start-up times are measured in processes of their own.
 
     python benchmarks/linkage_sweep.py [--sizes 50 100 200 400 800] [--instances 3] [--repeats 5]
 """
@@ -89,14 +89,18 @@ def measure(n, n_instances, repeats):
     two_metrics = digits_instances(n, n_instances, ("euclidean", "cityblock"))
     for single, double in zip(one_metric, two_metrics, strict=True):
         condensed = squareform(single.distances[0], checks=False)
-        call = best_time(lambda c=condensed: linkage(c, "average"), max(20, 4 * repeats))
-        scipy_ms.append(1e3 * call)
+
+        def best_call(c=condensed):
+            return best_time(lambda: linkage(c, "average"), max(20, 4 * repeats))
+
+        call = best_call()
         grid = np.linspace(-10, 10, 1000)
         some = grid[:: max(1, n // 20)]
         start = time.process_time()
         for alpha in some:
             linkage(np.sign(alpha) * condensed**alpha, "average")
-        grids.append((time.process_time() - start) / len(some) * len(grid) / call)
+        grid_time = (time.process_time() - start) / len(some) * len(grid)
+        sweeps = {}
         for name, (family, segment) in families.items():
             instance = double if segment is not None else single
 
@@ -104,8 +108,12 @@ def measure(n, n_instances, repeats):
                 return f.dual(i, along=s)
 
             dual, trees = followed_trees(sweep)
-            took = best_time(sweep, repeats)
-            rows[name].append((took / call, trees, dual.n_pieces, len(dual.undecided)))
+            sweeps[name] = best_time(sweep, repeats), trees, dual.n_pieces, len(dual.undecided)
+            call = min(call, best_call())
+        scipy_ms.append(1e3 * call)
+        grids.append(grid_time / call)
+        for name, (took, *counts) in sweeps.items():
+            rows[name].append((took / call, *counts))
     print(
         f"n = {n}: one scipy call {np.median(scipy_ms):.3f} ms, 1000-point grid "
         f"{np.median(grids):.0f} calls"
