@@ -87,42 +87,49 @@ def _near_ones(typing_context, chords, at, absent, c, rest, share, bar, end_bar)
     return i8(chords, i8, absent, i8, f4, f4, f4, f4), generate
 
 
-def _keys_at(context, builder, signature, arguments):
-    array, place, gone, first, r, s = arguments[:6]
-    start, end = _both_ends(context, builder, signature.args[0], array, place)
-    away = load(context, builder, signature.args[2], gone, first, _KEYS)
-    return builder.bitcast(_at_share(builder, start, end, r, s, away), _BITS)
-
-
 @intrinsic
-def _smallest(typing_context, chords, at, absent, c, rest, share):
-    """Bits of the smallest of sixteen keys at a share; they have the order of their bits."""
+def _nearest_slot(typing_context, chords, row, absent, crowd, rest, share):
+    """Slot of the smallest key of a row at a share of the panel, looking at crowded blocks only.
+
+    Keys have the order of their bits.  The slot is -1 if all keys are infinite.
+    """
 
     def generate(context, builder, signature, arguments):
-        bits = _keys_at(context, builder, signature, arguments)
-        reduce = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.IntType(32), [_BITS]),
-            f"llvm.vector.reduce.smin.v{BLOCK}i32",
-        )
-        return builder.sext(builder.call(reduce, [bits]), ir.IntType(64))
+        array, start, gone, counts, r, s = arguments
+        long = ir.IntType(64)
+        least = cgutils.alloca_once_value(builder, ir.Constant(_BITS, [_FARTHEST] * BLOCK))
+        found = cgutils.alloca_once_value(builder, ir.Constant(_BITS, [-1] * BLOCK))
+        crowds = cgutils.create_struct_proxy(signature.args[3])(context, builder, counts)
+        lanes = ir.Constant(_BITS, list(range(BLOCK)))
+        with cgutils.for_range(builder, crowds.nitems) as loop:
+            count = builder.load(builder.gep(crowds.data, [loop.index]))
+            with builder.if_then(builder.icmp_signed(">", count, long(0))):
+                slot = builder.shl(loop.index, long(BLOCK_BITS))
+                place = builder.add(start, builder.shl(slot, long(1)))
+                here, there = _both_ends(context, builder, signature.args[0], array, place)
+                away = load(context, builder, signature.args[2], gone, slot, _KEYS)
+                keys = builder.bitcast(_at_share(builder, here, there, r, s, away), _BITS)
+                known = builder.load(least)
+                nearer = builder.icmp_signed("<", keys, known)
+                builder.store(builder.select(nearer, keys, known), least)
+                slots = builder.add(spread(builder, builder.trunc(slot, _INDEX), _BITS), lanes)
+                builder.store(builder.select(nearer, slots, builder.load(found)), found)
+        known = builder.load(least)
+        first = builder.icmp_signed("==", known, spread(builder, _least(builder, known), _BITS))
+        none = ir.Constant(_BITS, [2**31 - 1] * BLOCK)
+        chosen = _least(builder, builder.select(first, builder.load(found), none))
+        return builder.sext(chosen, long)
 
     i8, f4 = types.int64, types.float32
-    return i8(chords, i8, absent, i8, f4, f4), generate
+    return i8(chords, i8, absent, crowd, f4, f4), generate
 
 
-@intrinsic
-def _equal_ones(typing_context, chords, at, absent, c, rest, share, key):
-    """Bits of those of sixteen keys that have the bits ``key``."""
-
-    def generate(context, builder, signature, arguments):
-        bits = _keys_at(context, builder, signature, arguments)
-        wanted = spread(builder, builder.trunc(arguments[6], ir.IntType(32)), _BITS)
-        equal = builder.icmp_signed("==", bits, wanted)
-        return builder.zext(builder.bitcast(equal, ir.IntType(BLOCK)), ir.IntType(64))
-
-    i8, f4 = types.int64, types.float32
-    return i8(chords, i8, absent, i8, f4, f4, i8), generate
+def _least(builder, bits):
+    """Smallest lane of a vector."""
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(_INDEX, [_BITS]), f"llvm.vector.reduce.smin.v{BLOCK}i32"
+    )
+    return builder.call(function, [bits])
 
 
 @intrinsic
@@ -245,26 +252,14 @@ def bars_of(records, bars, p, q, share):
 @borrowing
 def nearest_by_chords(records, absent, crowd, x, share):
     """Nearest alive node of x, which is alive, at a share of the panel."""
-    end = np.float32(share)
-    start = np.float32(1.0 - share)
-    chords = records.chords
     slot = records.slots[x]
     row = 2 * slot * records.width
     absent[slot] = _INFINITE
-    least = _FARTHEST
-    place = 0
-    for block in range(crowd.size):
-        if crowd[block] > 0:
-            c = block * BLOCK
-            key = _smallest(chords, row + 2 * c, absent, c, start, end)
-            if key < least:
-                least = key
-                place = c
-    equal = _equal_ones(chords, row + 2 * place, absent, place, start, end, least)
+    near = _nearest_slot(
+        records.chords, row, absent, crowd, np.float32(1.0 - share), np.float32(share)
+    )
     absent[slot] = 0.0
-    if equal == 0:
-        return -1
-    return records.node_at[place + _lowest_bit(equal)]
+    return -1 if near < 0 else records.node_at[near]
 
 
 @borrowing
