@@ -49,6 +49,29 @@ def test_constants_do_not_multiply_kernels():
     assert len(scaled.signatures) == 1
 
 
+@borrowing
+def first_times_factor(inner):
+    return inner.values[0] * inner.factor
+
+
+@njit
+def bundled_in_a_loop(n):
+    values = np.ones(1)
+    found = np.empty(n)
+    for i in range(n):
+        inner = bundled(Inner(values, float(i)))
+        found[i] = first_times_factor(inner)
+        values[0] += 1.0
+        found[i] += first_times_factor(inner)
+    keep_alive(values)
+    return found
+
+
+def test_a_bundle_made_again_has_the_new_fields():
+    expected = [i * (2 * i + 3) for i in range(20)]
+    assert bundled_in_a_loop(20).tolist() == expected
+
+
 def test_an_unknown_field_does_not_compile():
     @njit
     def wrong(values):

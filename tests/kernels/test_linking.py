@@ -1,10 +1,16 @@
 """Linked kernels: parts of the kernels that call them."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numba import njit
 
+import certune.kernels
 from certune.kernels.linking import linked
+
+LINKED = {"linked", "borrowing", "lending", "inlined"}
 
 
 @linked
@@ -50,3 +56,41 @@ def test_they_have_no_machine_code_of_their_own():
     both(np.ones(2))
     (result,) = sum_of_roots.overloads.values()
     assert result.library.get_pointer_to_function(result.fndesc.llvm_func_name) == 0
+
+
+@linked
+def at(numbers, i):
+    return numbers[i]
+
+
+@njit
+def before(numbers, first):
+    rest = numbers[first:]
+    return at(rest, -1), rest[-1]
+
+
+def test_indices_count_from_the_start():
+    assert before(np.arange(5.0), 2) == (1.0, 4.0)
+
+
+def linked_kernels():
+    for path in sorted(Path(certune.kernels.__path__[0]).glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                names = {ast.unparse(decorator).split("(")[0] for decorator in node.decorator_list}
+                if names & LINKED:
+                    yield path.stem, node
+
+
+def test_no_linked_kernel_counts_from_the_end():
+    kernels = list(linked_kernels())
+    assert len(kernels) > 200
+    wrong = [
+        f"{module}.{kernel.name}: {ast.unparse(node)}"
+        for module, kernel in kernels
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Subscript)
+        and any(isinstance(part, ast.USub) for part in ast.walk(node.slice))
+        and not isinstance(node.slice, ast.Slice)
+    ]
+    assert wrong == []

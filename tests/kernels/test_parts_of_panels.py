@@ -1,5 +1,7 @@
 """Parts of a panel that share its records: comparisons on a part, and values at its ends."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from certune.families.linkage import sweeping
 from certune.kernels.borrowing import bundled
 from certune.kernels.certificates import FAILS, HOLDS, WRONG, Panel, judge
 from certune.kernels.frames import AVERAGE
+from certune.kernels.kinetic_panels import Model, _fill_ends, new_ends
 from certune.kernels.kinetic_start import new_desk
 from certune.kernels.records import evaluate_records
 from certune.kernels.series import DEGREE
@@ -62,6 +65,43 @@ def test_records_are_evaluated(count, seed):
     evaluate(records.ravel(), weights, values, count)
     assert np.allclose(values[:count], records[:count] @ weights, rtol=1e-14)
     assert np.all(values[-(-count // 4) * 4 :] == -1.0)
+
+
+class FlatRecords(NamedTuple):
+    flat: np.ndarray
+
+
+@njit
+def fill_parts(flat, models, edges, count, forgetful):
+    """Values at the ends of the parts between neighbouring edges, each with its own model."""
+    records = FlatRecords(flat)
+    ends = new_ends(count)
+    basis = np.empty(DEGREE)
+    found = np.empty((edges.size - 1, 2, count * (count - 1) // 2))
+    extremes = np.empty((edges.size - 1, 2))
+    for i in range(edges.size - 1):
+        model = Model(models[i, 0], models[i, 1], 0.0, -1, False, 0.0)
+        if forgetful:
+            ends = new_ends(count)
+        extremes[i] = _fill_ends(
+            bundled(records), bundled(model), count, edges[i], edges[i + 1], ends, basis
+        )
+        found[i] = ends[:, : found.shape[2]]
+    return found, extremes
+
+
+def test_values_of_a_part_do_not_depend_on_the_part_before():
+    count = 7
+    flat = np.random.default_rng(0).random((count * (count - 1) // 2 + 3) * DEGREE)
+    edges = np.array([0.0, 0.25, 0.5, 1.0, 1.5])
+    models = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 2.0], [0.0, 2.0]])
+    found, extremes = fill_parts(flat, models, edges, count, False)
+    expected, _ = fill_parts(flat, models, edges, count, True)
+    assert np.array_equal(found, expected)
+    assert np.array_equal(found[1, 0], found[0, 1])
+    assert not np.array_equal(found[2, 0], found[1, 1])  # the model is another one
+    assert np.array_equal(extremes[:, 0], found.min(axis=(1, 2)))
+    assert np.array_equal(extremes[:, 1], found.max(axis=(1, 2)))
 
 
 def test_tree_is_the_same_with_records_of_any_accuracy(monkeypatch):

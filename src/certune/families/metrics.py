@@ -31,6 +31,8 @@ _SCIPY_METRICS = _BOOLEAN_METRICS + (
 _SCIPY_NAME_OF = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
 _SKLEARN_METRICS = ("haversine",)
 METRIC_NAMES = tuple(sorted((*_SCIPY_METRICS, *_SCIPY_NAME_OF, *_SKLEARN_METRICS)))
+# Below these, the squares that a distance is made of have lost digits, or are 0.
+_SHORTEST = {"euclidean": 2.0**-510, "minkowski": 2.0**-510, "sqeuclidean": 2.0**-1020}
 
 
 def read_only(array: ArrayType) -> ArrayType:
@@ -122,13 +124,28 @@ def distance_matrix(points: FloatArray, metric: Metric) -> FloatArray:
 
             return np.asarray(pairwise_distances(points, metric=metric), dtype=np.float64)
         coordinates = points != 0 if metric in _BOOLEAN_METRICS else points
-        matrix = squareform(pdist(coordinates, _SCIPY_NAME_OF.get(metric, metric)))
+        name = _SCIPY_NAME_OF.get(metric, metric)
+        matrix = squareform(pdist(coordinates, name))
     except (ValueError, np.linalg.LinAlgError) as error:
         raise InputError(
             f"metric {metric!r} cannot be computed for points of shape {points.shape} "
             f"({error}): use another metric or pass distances="
         ) from error
+    if name in _SHORTEST:
+        _refuse_underflow(points, matrix < _SHORTEST[name], metric_name(metric))
     return np.asarray(matrix, dtype=np.float64)
+
+
+def _refuse_underflow(points: FloatArray, short: NDArray[np.bool_], metric: str) -> None:
+    """Raise if two of the points with a short distance are not the same point."""
+    rows, columns = np.nonzero(np.triu(short, 1))
+    apart = np.abs(points[rows] - points[columns]).max(axis=1)
+    if (different := np.flatnonzero(apart)).size:
+        i = different[0]
+        raise InputError(
+            f"points {rows[i]} and {columns[i]} differ by {apart[i]:.3g} only, whose square double "
+            f"precision cannot hold: for metric {metric!r} multiply all points by a large number"
+        )
 
 
 def _distance(metric: Metric, point: FloatArray, other: FloatArray) -> float:
