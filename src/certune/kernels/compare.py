@@ -305,23 +305,32 @@ def locate(nearer, farther, zone, stack):
 
 
 @borrowing
-def _last_positive(coefficients, work):
-    """Return a point near the end of the stretch from 0 where the polynomial is positive."""
-    low = 0.0
-    high = 1.0
+def _last_positive(coefficients, scaled):
+    """Return a point near the end of the stretch from 0 where the polynomial is positive.
+
+    ``scaled`` is work space.
+    """
+    top = coefficients.size - 1
     at_low = coefficients[0]
-    at_high = coefficients[coefficients.size - 1]
+    at_high = coefficients[top]
     if at_high > 0.0:
         return 1.0
+    choices = 1.0
+    for k in range(top + 1):
+        scaled[k] = choices * coefficients[k]
+        choices *= (top - k) / (k + 1.0)
+    low = 0.0
+    high = 1.0
     side = 0
+    noise = 4.0 * UNIT * (at_low - at_high)
     for _ in range(60):
         if high - low < 1e-15:
             break
         u = (low * at_high - high * at_low) / (at_high - at_low)
         if not low < u < high:
             u = 0.5 * (low + high)
-        value = _value(coefficients, u, work)
-        if abs(value) < 1e-4 * UNIT * abs(at_low):
+        value = _scaled_value(scaled, top, u)
+        if abs(value) <= noise:
             return u
         if value > 0.0:
             step = u - low
@@ -340,3 +349,24 @@ def _last_positive(coefficients, work):
         if step < 1e-13:
             break
     return low
+
+
+@borrowing
+def _scaled_value(scaled, top, u):
+    """Polynomial at u, from Bernstein coefficients times binomial ones, by Horner's rule."""
+    rest = 1.0 - u
+    value = 0.0
+    power = 1.0
+    if u <= rest:
+        ratio = u / rest
+        for k in range(top, -1, -1):
+            value = value * ratio + scaled[k]
+        for _ in range(top):
+            power *= rest
+    else:
+        ratio = rest / u
+        for k in range(top + 1):
+            value = value * ratio + scaled[k]
+        for _ in range(top):
+            power *= u
+    return value * power
