@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -106,7 +107,7 @@ class Course:
         """Codes of the pairs of points; pairs with the same code have the same function."""
         return self.instance.pair_codes if self.merged_codes is None else self.merged_codes
 
-    @property
+    @cached_property
     def reach(self) -> tuple[float, float]:
         """The ends, or the floats next to them if values meet in between."""
         low, high = self.low, self.high
@@ -251,10 +252,12 @@ def _check_exponents(power: Floats, spread: float, low: float, high: float) -> N
         )
 
 
-def _sum_error(exponents: Floats, logs: Floats) -> float:
+def _sum_error(exponents: Iterable[float], instance: ClusteringInstance) -> float:
     """Error of logarithms of distances, with exponents of such sizes, and of their sum."""
-    sizes = _combine(np.abs(exponents), np.abs(logs))
-    return (2 * len(logs) + 8) * UNIT * (1.0 + float(sizes.max()))
+    largest = 1.0
+    for exponent, ends in zip(exponents, instance.log_ranges, strict=True):
+        largest += abs(exponent) * max(map(abs, ends))
+    return (2 * instance.n_metrics + 8) * UNIT * float(largest)
 
 
 def _product_course(
@@ -264,7 +267,7 @@ def _product_course(
     values, slopes = zip(*line.alpha, strict=True)
     middle = (Fraction(low) + Fraction(high)) / 2
     if not line.moves and not any(values):
-        error = _sum_error(np.ones(len(logs)), logs)
+        error = _sum_error([1.0] * len(logs), instance)
         fixed, power = np.sum(logs, axis=0), np.zeros(2)
     elif (origin := _meeting(instance, line, low, high)) is not None:
         sign = sign_of(line.total[1]) or side or sign_of(middle - origin)
@@ -272,10 +275,11 @@ def _product_course(
         fixed = _combine(exponents, logs)
         power = sign * line.scale * np.array([-float(origin), 1.0])
         rounding = line.scale * float(_rounding(origin))
-        error = _sum_error(exponents, logs) + rounding * (1.0 + float(np.ptp(fixed))) ** 2
+        error = _sum_error(exponents, instance) + rounding * (1.0 + float(np.ptp(fixed))) ** 2
     else:
         reach = max(abs(low), abs(high), 1.0)
-        error = _sum_error(np.abs(values) + reach * np.abs(slopes), logs)
+        sizes = (abs(value) + reach * abs(slope) for value, slope in line.alpha)
+        error = _sum_error(sizes, instance)
         first, second = _combine(values, logs), _combine(slopes, logs)
         sense = side * sign_of(line.total[1]) or sign_of(sum_at(line.total, middle)) or 1
         power = np.array([float(sense), 0.0])
