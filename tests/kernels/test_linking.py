@@ -1,6 +1,8 @@
 """Linked kernels: parts of the kernels that call them."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +73,52 @@ def before(numbers, first):
 
 def test_indices_count_from_the_start():
     assert before(np.arange(5.0), 2) == (1.0, 4.0)
+
+
+@njit
+def last(numbers):
+    return numbers[-1]
+
+
+@linked
+def last_by_another(numbers):
+    return last(numbers)
+
+
+@njit
+def last_through_linked(numbers):
+    return last_by_another(numbers[:3])
+
+
+def test_kernels_that_linked_ones_call_keep_their_indices():
+    assert last_through_linked(np.arange(5.0)) == 2.0
+
+
+VIEWS = """
+import numpy as np
+from numba import njit
+from certune.kernels.linking import linked
+
+@linked
+def first_bits(numbers):
+    return numbers.view(np.int64)[0]
+
+@njit
+def kernel(numbers):
+    return first_bits(numbers)
+
+@njit
+def narrow(numbers):
+    return numbers.view(np.float32)
+
+kernel(np.ones(4))
+print(narrow(np.arange(32.0).reshape(4, 8)[:, :4]).shape)
+"""
+
+
+def test_what_numba_compiles_for_linked_kernels_keeps_its_indices():
+    found = subprocess.run([sys.executable, "-c", VIEWS], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "(4, 8)"
 
 
 def linked_kernels():

@@ -52,7 +52,7 @@ def may_vanish(far, near, n_intervals, n_simplex, face):
     interval, by its lane.
     """
     rho = n_intervals + n_simplex + 1
-    lane = face[-1]
+    lane = face[face.size - 1]
     room = far[rho] + near[rho]
     for c in range(1, 1 + n_intervals):
         if c != lane:
@@ -72,7 +72,7 @@ def may_vanish(far, near, n_intervals, n_simplex, face):
 @njit(cache=True, nogil=True)
 def order_off_face(far, near, n_intervals, n_simplex, face):
     """1 or -1 if two values that agree on a face are ordered off it, else 0."""
-    lane = face[-1]
+    lane = face[face.size - 1]
     start = 0
     while not face[start]:
         start += 1

@@ -7,13 +7,11 @@ them.  That halves the time until a kernel has been compiled.  Linked kernels ar
 the machine code of their callers contains them.
 
 Indices of linked kernels count from the start of an array: numba's test whether each of them is
-negative, and then counts from the end, is left out.
+negative, and then counts from the end, is left out there, and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -31,8 +29,26 @@ _ALWAYS: dict[str, Any] = {
 }
 
 
+_fixed_index = arrayobj.fix_integer_index
+
+
+def _index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    """Index of an array axis: in linked kernels as it is, elsewhere as numba has it."""
+    if getattr(builder.module, "counts_from_start", False):
+        return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+    return _fixed_index(context, builder, kind, index, size)
+
+
+arrayobj.fix_integer_index = _index
+
+
 class _Draft(JITCodeLibrary):
     """Code to be linked to other libraries, which optimise and assemble it."""
+
+    def create_ir_module(self, name: str) -> Any:
+        module = super().create_ir_module(name)
+        module.counts_from_start = True
+        return module
 
     def _optimize_final_module(self) -> None:
         pass
@@ -42,22 +58,6 @@ class _Draft(JITCodeLibrary):
         self._finalized = True
 
 
-def _plain_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
-    """Index of an array axis as it is."""
-    return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
-
-
-@contextmanager
-def _counting_from_start() -> Iterator[None]:
-    """Translate indices as they are; numba compiles one function at a time."""
-    usual = arrayobj.fix_integer_index
-    arrayobj.fix_integer_index = _plain_index
-    try:
-        yield
-    finally:
-        arrayobj.fix_integer_index = usual
-
-
 class _Translation(Compiler):
     """The pipeline of numba, without an executable in the end."""
 
@@ -65,8 +65,7 @@ class _Translation(Compiler):
         context = self.state.targetctx
         self.state.flags.no_compile = True
         self.state.library = _Draft(context.codegen(), function.__qualname__)
-        with _counting_from_start():
-            result = super().compile_extra(function)
+        result = super().compile_extra(function)
         result = result._replace(entry_point=object())  # the name under which callers find it
         context.insert_user_function(result.entry_point, result.fndesc, [result.library])
         return result
