@@ -117,7 +117,8 @@ print(narrow(np.arange(32.0).reshape(4, 8)[:, :4]).shape)
 
 
 def test_what_numba_compiles_for_linked_kernels_keeps_its_indices():
-    found = subprocess.run([sys.executable, "-c", VIEWS], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", VIEWS]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "(4, 8)"
 
 
