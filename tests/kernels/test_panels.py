@@ -5,7 +5,7 @@ import pytest
 
 from certune.kernels.frames import pair_range, range_error
 from certune.kernels.panels import panel_edges
-from certune.kernels.series import AFFINE, POWER
+from certune.kernels.series import AFFINE, MOVING, POWER
 
 TOLERANCE = 1e-9
 
@@ -41,3 +41,21 @@ def test_models_are_as_accurate_as_asked_for_or_as_the_inputs(mode, power, input
 def test_inputs_without_accuracy_are_not_cut_into_a_million_panels():
     edges, _ = edges_and_errors(POWER, np.array((0.0, 1.0)), np.inf)
     assert len(edges) == 2
+
+
+def test_panels_grow_with_a_distance_that_starts_small():
+    """One pair of points is a million times closer than the others at one end of the line."""
+    logs, labels = random_logs(), np.arange(8)
+    first, second = np.exp(logs), np.ones_like(logs)
+    first[0, 1] = first[1, 0] = 1e-6
+    arguments = (MOVING, first, second, labels)
+    power = np.array((1.0, 0.0))
+    edges = panel_edges(*arguments, power, 0.0, 1.0, 1e-15, TOLERANCE)
+    widths = np.diff(edges)
+    assert edges[0] == 0.0 and edges[-1] == 1.0 and np.all(widths > 0)
+    assert len(edges) < 200
+    assert widths[0] < 1e-5 < 1e-2 < widths.max()
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        extent = pair_range(*arguments, low, high)
+        rest = (first, second, labels, power, low, high, 1e-15)
+        assert range_error(MOVING, False, *extent, *rest)[0] <= TOLERANCE

@@ -18,7 +18,9 @@ from certune.kernels.frames import pair_range, range_error
 from certune.kernels.linking import linked
 from certune.kernels.series import AFFINE, MINMAX, MOVING
 
+MOST_EQUAL = 32  # panels of equal widths where distances move
 MOST_PANELS = 1_000_000
+SHORTEST = 2.0**-40  # panels, as a share of the whole, where their widths differ
 
 
 class Rows(NamedTuple):
@@ -221,7 +223,7 @@ def panel_edges(mode, first, second, labels, power, low, high, input_error, tole
     """Edges of panels on [low, high] on which models have at most the error ``tolerance``.
 
     A panel around a zero of alpha, where powers are compared in their Box-Cox form, is centred
-    there; the others have equal widths on each side.
+    there; the others have equal widths on each side, as long as they are few.
     """
     extent = np.zeros(2)
     if mode != MOVING:
@@ -229,7 +231,7 @@ def panel_edges(mode, first, second, labels, power, low, high, input_error, tole
     pairs = (mode, first, second, labels, power, input_error, extent)
     if mode == AFFINE or power[1] == 0.0:
         box_cox = mode != AFFINE and power[0] == 0.0
-        return _cut_evenly(pairs, box_cox, low, high, tolerance)
+        return _cut(pairs, box_cox, low, high, tolerance)
     zero = -power[0] / power[1]
     reach = max(abs(high - zero), abs(low - zero))
     while reach > 1e-12 and not _error(pairs, True, zero - reach, zero + reach) <= tolerance:
@@ -237,13 +239,13 @@ def panel_edges(mode, first, second, labels, power, low, high, input_error, tole
     start = max(low, zero - reach)
     stop = min(high, zero + reach)
     if start >= stop:
-        return _cut_evenly(pairs, False, low, high, tolerance)
+        return _cut(pairs, False, low, high, tolerance)
     edges = np.array([start, stop])
     if low < start:
-        before = _cut_evenly(pairs, False, low, start, tolerance)
+        before = _cut(pairs, False, low, start, tolerance)
         edges = np.concatenate((before[:-1], edges))
     if stop < high:
-        after = _cut_evenly(pairs, False, stop, high, tolerance)
+        after = _cut(pairs, False, stop, high, tolerance)
         edges = np.concatenate((edges, after[1:]))
     return edges
 
@@ -274,7 +276,35 @@ def _error_of_cut(pairs, box_cox, low, high, count):
 
 
 @linked
-def _cut_evenly(pairs, box_cox, low, high, tolerance):
+def _cut_by_steps(pairs, box_cox, low, high, tolerance):
+    """Edges of panels as wide as the tolerance allows, or nearly so.
+
+    Where a moving distance is far smaller than others it grows by factors in no time; panels there
+    would be too narrow for the rest.
+    """
+    shortest = SHORTEST * (high - low)
+    step = high - low
+    tolerance = max(
+        tolerance,
+        2.0 * _error(pairs, box_cox, low, low + shortest),
+        2.0 * _error(pairs, box_cox, high - shortest, high),
+    )
+    edge = low
+    edges = [low]
+    while edge < high:
+        step = min(2.0 * step, high - edge)
+        while step > shortest and _error(pairs, box_cox, edge, edge + step) > tolerance:
+            step *= 0.5
+        edge = edge + step if edge < edge + step < high else high
+        edges.append(edge)
+    return np.array(edges)
+
+
+@linked
+def _cut(pairs, box_cox, low, high, tolerance):
+    """Edges of panels of equal widths, unless there would be many on which distances move."""
+    if pairs[0] == MOVING and _error_of_cut(pairs, box_cox, low, high, MOST_EQUAL) > tolerance:
+        return _cut_by_steps(pairs, box_cox, low, high, tolerance)
     # The error of the inputs stays, however narrow panels are.
     narrowest = _error_of_cut(pairs, box_cox, low, high, MOST_PANELS)
     tolerance = max(tolerance, 2.0 * narrowest)
