@@ -4,10 +4,9 @@ In one process and for each n: the time of `Linkage.dual` over alpha in [-10, 10
 turned into distances, utility included), divided by the time of one
 `scipy.cluster.hierarchy.linkage(d, "average")` call on the same distances; beside it a grid of
 1000 scipy calls, which finds no breakpoint and proves nothing. Trees are the cluster trees that the
-sweep follows, pieces those of the utility. Times are processor times of one
-process, the best of several, so that other work on the machine counts as little as possible;
-scipy's are taken between all sweeps. Peak memory and start-up times are measured in processes of
-their own.
+sweep follows, pieces those of the utility. Times are processor times of one process, the best of
+several, so that other work on the machine counts as little as possible; scipy's are taken between
+all sweeps. Peak memory and start-up times are measured in processes of their own.
 
     python benchmarks/linkage_sweep.py [--sizes 50 100 200 400 800] [--instances 3] [--repeats 5]
 """

@@ -384,22 +384,6 @@ def test_reference_matrix_is_close_and_cannot_overflow(name, factor):
     assert n_terms * int(reference.max()) <= 2**62
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "l2", "minkowski", "sqeuclidean"])
-@pytest.mark.parametrize("scale", [1e-170, 1e-156])
-def test_points_whose_squares_underflow_are_refused(metric, scale):
-    points = np.vstack((gaussian_points(4), gaussian_points(4))) * scale
-    with pytest.raises(InputError, match=r"points 0 and 1 differ by .*multiply all points"):
-        _ = ClusteringInstance(points=points, metrics=metric, k=2).distances
-
-
-def test_tiny_points_keep_their_digits():
-    points = np.vstack((gaussian_points(4), gaussian_points(4)))
-    distances = ClusteringInstance(points=points, k=2).distances
-    tiny = ClusteringInstance(points=np.ldexp(points, -480), k=2)
-    assert np.array_equal(tiny.distances, np.ldexp(distances, -480))
-    assert tiny.n_distinct == 4
-
-
 def test_reference_matrix_of_very_many_points_would_not_overflow():
     class ManyPoints:
         n_points, n_metrics = 10**6, 1

@@ -59,3 +59,12 @@ def test_panels_grow_with_a_distance_that_starts_small():
         extent = pair_range(*arguments, low, high)
         rest = (first, second, labels, power, low, high, 1e-15)
         assert range_error(MOVING, False, *extent, *rest)[0] <= TOLERANCE
+
+
+def test_panels_of_moving_distances_end_where_inputs_have_no_accuracy():
+    logs = random_logs()
+    first, second = np.exp(logs), np.ones_like(logs)
+    first[0, 1] = first[1, 0] = 1e-6
+    power = np.array((1.0, 0.0))
+    edges = panel_edges(MOVING, first, second, np.arange(8), power, 0.0, 1.0, 1e-3, TOLERANCE)
+    assert edges[0] == 0.0 and edges[-1] == 1.0 and len(edges) < 200

@@ -284,17 +284,17 @@ def _cut_by_steps(pairs, box_cox, low, high, tolerance):
     """
     shortest = SHORTEST * (high - low)
     step = high - low
-    tolerance = max(
-        tolerance,
-        2.0 * _error(pairs, box_cox, low, low + shortest),
-        2.0 * _error(pairs, box_cox, high - shortest, high),
-    )
     edge = low
     edges = [low]
     while edge < high:
         step = min(2.0 * step, high - edge)
-        while step > shortest and _error(pairs, box_cox, edge, edge + step) > tolerance:
+        error = _error(pairs, box_cox, edge, edge + step)
+        while error > tolerance and step > shortest:
             step *= 0.5
+            error = _error(pairs, box_cox, edge, edge + step)
+        if error > tolerance:
+            # The error of the inputs stays, however narrow panels are.
+            tolerance = 2.0 * error
         edge = edge + step if edge < edge + step < high else high
         edges.append(edge)
     return np.array(edges)

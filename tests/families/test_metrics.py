@@ -1,0 +1,27 @@
+"""Distances of points: what double precision cannot hold is refused."""
+
+import numpy as np
+import pytest
+
+from certune.errors import InputError
+from certune.families.metrics import distance_matrix
+
+
+def twice_four_points():
+    points = np.random.default_rng(0).standard_normal((4, 3))
+    return np.vstack((points, points))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "l2", "minkowski", "sqeuclidean"])
+@pytest.mark.parametrize("scale", [1e-170, 1e-156])
+def test_points_whose_squares_underflow_are_refused(metric, scale):
+    with pytest.raises(InputError, match=r"points 0 and 1 differ by .*multiply all points"):
+        distance_matrix(twice_four_points() * scale, metric)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "minkowski", "cityblock"])
+def test_tiny_points_keep_their_digits(metric):
+    points = twice_four_points()
+    tiny = distance_matrix(np.ldexp(points, -480), metric)
+    assert np.array_equal(tiny, np.ldexp(distance_matrix(points, metric), -480))
+    assert np.count_nonzero(tiny == 0) == 16
