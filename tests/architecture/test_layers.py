@@ -50,7 +50,6 @@ def test_layers_hold():
         ("pfaffian/__init__.py", "import certune.dual", "certune.pfaffian -> certune.dual"),
         ("cli/__init__.py", "import certune.demo", "certune.cli -> certune.demo"),
         ("exact/__init__.py", "import certune.pfaffian", "certune.exact -> certune.pfaffian"),
-        ("dual/__init__.py", "from certune import tune", "certune.dual -> certune"),
         ("families/__init__.py", "import certune.report", "certune.families -> certune.report"),
         ("report/__init__.py", "import certune.estimators", "certune.report -> certune.estimators"),
         ("estimators/__init__.py", "import certune.tuning", "certune.estimators -> certune.tuning"),
@@ -112,3 +111,26 @@ def test_there_are_kernels_to_check():
 )
 def test_the_kernel_import_check_finds_other_packages(source, found):
     assert packages_outside_kernels(source) == found
+
+
+def uses_of_the_front_door(source):
+    """List the names that a module takes from `certune` itself, which may lie in any layer."""
+    packages = {path.stem for path in (ROOT / "src" / "certune").iterdir()}
+    return [
+        alias.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and node.module == "certune"
+        for alias in node.names
+        if alias.name not in packages
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "src").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_modules_do_not_go_through_the_front_door(path):
+    assert uses_of_the_front_door(path.read_text()) == []
+
+
+def test_the_front_door_check_finds_its_use():
+    assert uses_of_the_front_door("from certune import tune, dual") == ["tune"]

@@ -1,0 +1,46 @@
+# The public names, each written once: `__init__.py` reads this file, and so do type checkers.
+from . import datasets, guarantees, online, pfaffian, testing
+from .box import Box
+from .dual import CellMap, PiecewiseFunction, PiecewisePolynomial, mean
+from .errors import (
+    CertificateError,
+    CertuneError,
+    InputError,
+    ParameterError,
+    UndecidedError,
+)
+from .estimators import HarmonicClassifier, LinkageClustering, RegularizedLogisticPath
+from .families.graph_ssl import HarmonicLabeling, LabelingInstance
+from .families.linkage import ClusteringInstance, Linkage
+from .families.logistic import ClassificationInstance, RegularizedLogistic
+from .families.programs import (
+    GreedyKnapsack,
+    KnapsackInstance,
+    NeighborInstance,
+    NeighborVoting,
+    ProgramFamily,
+)
+from .guarantees import Guarantee
+from .online import Dispersion, OnlineTuner, Regret, dispersion
+from .pfaffian.bounds import PdimBound, SampleSize, pdim_bound, sample_size
+from .pfaffian.structure import GJStructure, HomogeneousStructure, PiecewiseStructure
+from .space import LogReal, ParameterSpace, Real, Segment, Simplex
+from .tuning import (
+    BoxCertificate,
+    BoxVerificationReport,
+    Certificate,
+    Evaluation,
+    HeldOutEvaluation,
+    LineTuningResult,
+    Progress,
+    SearchProgress,
+    SpaceTuningResult,
+    Status,
+    TuningResult,
+    VerificationReport,
+    cell_map,
+    tune,
+    verify,
+)
+
+__version__: str
