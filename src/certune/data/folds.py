@@ -1,0 +1,133 @@
+"""Folds: one data set as several problems of classification, each judged on rows it did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from certune.data.columns import encode
+from certune.data.frame import as_table, is_frame
+from certune.errors import InputError, ParameterError
+from certune.families.logistic import ClassificationInstance
+
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def folds(
+    X: Any,
+    y: ArrayLike,
+    cv: Any = 5,
+    *,
+    groups: ArrayLike | None = None,
+    name: str = "",
+    random_state: int | None = None,
+) -> list[ClassificationInstance]:
+    """Make an instance of every fold of a data set, for :class:`certune.RegularizedLogistic`.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (m, p)
+        Features. Columns of text in a data frame are one-hot encoded, see
+        :func:`certune.from_frame`.
+    y : array-like of shape (m,)
+        Labels of two classes.
+    cv : int, splitter or iterable, default=5
+        Number of stratified folds, a splitter of scikit-learn, or pairs of training and validation
+        indices.
+    groups : array-like of shape (m,), optional
+        Groups that a splitter such as ``GroupKFold`` keeps together.
+    name : str, optional
+        Put before the names of the instances.
+    random_state : int, optional
+        Shuffle the rows before an integer number of folds is made.
+
+    Returns
+    -------
+    list of ClassificationInstance
+        One for each fold, named "fold 1", "fold 2", ...
+
+    Raises
+    ------
+    InputError
+        For data that cannot be divided so; the message names the fold.
+
+    Examples
+    --------
+    >>> import certune as ct
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
+    >>> ct.folds(X, [0, 1, 0, 1, 0, 1], cv=3)[0]
+    ClassificationInstance('fold 1', 4 + 2 points, 1 feature, classes (0, 1))
+    """
+    features, labels = _features(X), np.asarray(y)
+    if labels.ndim != 1 or len(labels) != len(features):
+        raise InputError(
+            f"y must have one label for each of the {len(features)} rows of X, got the shape "
+            f"{labels.shape}"
+        )
+    instances = []
+    for number, (train, test) in enumerate(splits(features, labels, cv, groups, random_state), 1):
+        label = f"{name}, fold {number}" if name else f"fold {number}"
+        try:
+            instances.append(
+                ClassificationInstance(
+                    features[train], labels[train], features[test], labels[test], name=label
+                )
+            )
+        except InputError as error:
+            raise InputError(f"{label}: {error}") from error
+    return instances
+
+
+def splits(
+    X: NDArray[Any], y: NDArray[Any], cv: Any, groups: ArrayLike | None, random_state: int | None
+) -> list[Split]:
+    """Return the pairs of training and validation indices that scikit-learn makes of `cv`."""
+    from sklearn.model_selection import StratifiedKFold, check_cv
+
+    splitter = cv
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        _check_number_of_folds(int(cv), y)
+        if random_state is not None:
+            splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    elif not hasattr(cv, "split") and not isinstance(cv, Iterable):
+        raise ParameterError(
+            f"cv must be a number of folds, a splitter of scikit-learn or pairs of indices, got "
+            f"{cv!r}"
+        )
+    try:
+        checked = check_cv(splitter, y, classifier=True)
+        return [(np.asarray(a), np.asarray(b)) for a, b in checked.split(X, y, groups)]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the rows cannot be divided into folds: {error}") from error
+
+
+def _check_number_of_folds(cv: int, y: NDArray[Any]) -> None:
+    if cv < 2:
+        raise ParameterError(f"cv must be at least 2 folds, got {cv}")
+    labels, counts = np.unique([str(label) for label in y], return_counts=True)
+    rarest = int(np.argmin(counts))
+    if counts[rarest] < cv:
+        raise InputError(
+            f"class {str(labels[rarest])!r} has {counts[rarest]} rows, too few for {cv} folds: "
+            f"pass cv={max(2, int(counts[rarest]))} or less, or merge it with another class"
+        )
+
+
+def _features(X: Any) -> NDArray[np.float64]:
+    if is_frame(X):
+        table = as_table(X)
+        return encode([table], None, ()).features(table)
+    if hasattr(X, "toarray"):
+        X = X.toarray()
+    try:
+        features = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"X must be numbers, got {error}: pass a data frame to have columns of text encoded"
+        ) from error
+    if features.ndim != 2 or not features.size:
+        raise InputError(f"X must be a table of rows and columns, got the shape {features.shape}")
+    return features

@@ -1,0 +1,167 @@
+"""A table as it was read: named columns of cells, and what its user calls its rows.
+
+Cells stay as they were found, text of a file or values of a data frame, until it is known what a
+column is for. Every message about a cell names the source, the row and the column.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certune.errors import InputError
+
+Cells = NDArray[Any]
+
+# Texts that stand for a missing value, in lower case; those that pandas reads so, and "?".
+MISSING_TEXTS = frozenset(
+    ("", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>", "?")
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of the same length.
+
+    Attributes
+    ----------
+    source : str
+        What the user calls it: a file, or "the data frame".
+    columns : mapping of str to array
+        Cells of every column.
+    rows : array
+        What the user calls the rows: lines of the file, or the index of the frame.
+    row_word : str
+        "line" or "row".
+    """
+
+    source: str
+    columns: Mapping[str, Cells]
+    rows: NDArray[Any]
+    row_word: str = "row"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    def column(self, name: str) -> Cells:
+        """Return the cells of a column, or raise with the names that come close."""
+        if name not in self.columns:
+            raise InputError(f"{self.source} has no column {name!r}{suggested(name, self.columns)}")
+        return self.columns[name]
+
+    def take(self, chosen: NDArray[Any], source: str | None = None) -> Table:
+        """Return some of the rows, given by a mask or by their places."""
+        return replace(
+            self,
+            source=source or self.source,
+            columns={name: cells[chosen] for name, cells in self.columns.items()},
+            rows=self.rows[chosen],
+        )
+
+    def place(self, index: int, column: str) -> str:
+        """Return the words for one cell."""
+        return f"{self.source}, {self.row_word} {self.rows[index]}, column {column!r}"
+
+
+def suggested(name: str, known: Iterable[str]) -> str:
+    """Return what to say of a name that is not among the known ones."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if not close:
+        lower = {other.strip().lower(): other for other in names}
+        close = [lower[name.strip().lower()]] if name.strip().lower() in lower else []
+    hint = f"; did you mean {close[0]!r}?" if close else ":"
+    shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+    return f"{hint} it has {shown}" if names else ""
+
+
+def is_missing(cells: Cells) -> NDArray[np.bool_]:
+    """Tell which cells have no value."""
+    if cells.dtype.kind in "biu":
+        return np.zeros(len(cells), dtype=bool)
+    if cells.dtype.kind == "f":
+        return np.isnan(cells)
+    if cells.dtype.kind in "mM":
+        return np.isnat(cells)
+    try:
+        return np.isnan(np.array(cells.tolist(), dtype=np.float64))
+    except (TypeError, ValueError):
+        pass
+    return np.fromiter(map(_is_missing, cells), dtype=bool, count=len(cells))
+
+
+def _is_missing(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return cell.strip().lower() in MISSING_TEXTS
+    if cell is None:
+        return True
+    try:
+        # NaN is the number that differs from itself; pandas.NA refuses the question.
+        return bool(cell != cell)
+    except (TypeError, ValueError):
+        return True
+
+
+def as_numbers(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the cells as numbers, and which of them are numbers."""
+    if cells.dtype.kind in "biuf":
+        numbers = cells.astype(np.float64)
+        return numbers, ~np.isnan(numbers)
+    if cells.dtype.kind in "mM":
+        return np.zeros(len(cells)), np.zeros(len(cells), dtype=bool)
+    try:
+        numbers = np.array(cells.tolist(), dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.fromiter(map(_number, cells), dtype=np.float64, count=len(cells))
+    return numbers, ~np.isnan(numbers)
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def labels_of(tables: Sequence[Table], name: str) -> list[Cells]:
+    """Return a column of labels, the same kind in all tables.
+
+    Whole numbers become integers; anything else becomes text, the words of the file. Missing labels
+    are None.
+    """
+    columns = [table.column(name) for table in tables]
+    known = [~is_missing(cells) for cells in columns]
+    found = [as_numbers(cells[there]) for cells, there in zip(columns, known, strict=True)]
+    whole = all(
+        numeric.all() and np.all(numbers == np.rint(numbers)) and np.all(np.abs(numbers) < 2**53)
+        for numbers, numeric in found
+    )
+    labels = []
+    for cells, there, (numbers, _) in zip(columns, known, found, strict=True):
+        column = np.full(len(cells), None, dtype=object)
+        if whole:
+            column[there] = [int(number) for number in numbers]
+        else:
+            column[there] = [text_of(cell) for cell in cells[there]]
+        labels.append(column)
+    return labels
+
+
+def text_of(cell: Any) -> str:
+    """Return a cell as text without spaces around it."""
+    return str(cell).strip()
+
+
+def first_missing(table: Table, name: str, absent: NDArray[np.bool_]) -> str:
+    """Return where the first missing value is, and how many there are."""
+    index = int(np.argmax(absent))
+    count = int(np.count_nonzero(absent))
+    others = f" ({count} of {len(absent)} are)" if count > 1 else ""
+    return f"{table.place(index, name)}: the value is missing{others}"

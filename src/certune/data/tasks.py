@@ -1,0 +1,141 @@
+"""From the rows of a table to instances of a task: clustering, labeling or classification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certune.data.folds import folds, splits
+from certune.data.table import Table, first_missing, is_missing, suggested
+from certune.errors import InputError, ParameterError
+from certune.families.graph_ssl import LabelingInstance
+from certune.families.linkage import ClusteringInstance
+
+# Distances of all pairs of points are kept: 20,000 points take 3 GB.
+MOST_POINTS = 20_000
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of one group: the table that messages speak of, features, labels and a name."""
+
+    table: Table
+    features: NDArray[np.float64]
+    labels: NDArray[Any]
+    target: str
+    name: str
+
+    def known(self) -> NDArray[np.bool_]:
+        """Tell which rows have a label; -1 and an empty cell mean that it is unknown."""
+        return np.array([label is not None and label != UNKNOWN for label in self.labels])
+
+    def check_known(self) -> None:
+        """Raise if a label is missing."""
+        absent = is_missing(self.labels)
+        if absent.any():
+            raise InputError(
+                f"{first_missing(self.table, self.target, absent)}; drop these rows, or fill them"
+            )
+
+
+def clustering(
+    sample: Sample,
+    *,
+    metrics: Any = ("euclidean",),
+    k: int | None = None,
+    standardize: bool = False,
+) -> list[Any]:
+    """Make one clustering instance: points, and their true clusters."""
+    sample.check_known()
+    _check_size(sample)
+    points = _standardized(sample.features) if standardize else sample.features
+    target = sample.labels.tolist()
+    return [ClusteringInstance(points, metrics=metrics, target=target, k=k, name=sample.name)]
+
+
+def labeling(
+    sample: Sample,
+    *,
+    cv: int = 5,
+    metrics: Any = ("sqeuclidean",),
+    standardize: bool = False,
+    random_state: int | None = None,
+) -> list[Any]:
+    """Make a labeling instance for each fold, whose known labels are hidden and then compared."""
+    _check_size(sample)
+    known = sample.known()
+    if np.count_nonzero(known) < 2:
+        raise InputError(
+            f"{sample.table.source}: column {sample.target!r} has {np.count_nonzero(known)} known "
+            "labels, and labeling needs at least 2: -1 and an empty cell mean unknown"
+        )
+    if not known.all():
+        index = int(np.argmin(known))
+        raise InputError(
+            f"{sample.table.place(index, sample.target)}: the label is unknown, and every label is "
+            "needed to compare predictions with: leave out rows without a label"
+        )
+    points = _standardized(sample.features) if standardize else sample.features
+    labels = sample.labels.tolist()
+    return [
+        LabelingInstance(
+            points, metrics=metrics, labeled=train, truth=labels, name=_fold(sample.name, number)
+        )
+        for number, (train, _) in enumerate(
+            splits(points, np.array(labels), cv, None, random_state), 1
+        )
+    ]
+
+
+def classification(sample: Sample, *, cv: int = 5, random_state: int | None = None) -> list[Any]:
+    """Make a classification instance for each fold."""
+    sample.check_known()
+    labels = np.array(sample.labels.tolist())
+    return list(folds(sample.features, labels, cv, name=sample.name, random_state=random_state))
+
+
+TASKS: Mapping[str, Callable[..., list[Any]]] = {
+    "clustering": clustering,
+    "labeling": labeling,
+    "classification": classification,
+}
+
+
+def task_named(name: object, options: Sequence[str]) -> Callable[..., list[Any]]:
+    """Return a task, or raise if it or one of its options is not known."""
+    if name not in TASKS:
+        raise ParameterError(f"task must be one of {', '.join(TASKS)}, got {name!r}")
+    make = TASKS[str(name)]
+    known = list(make.__kwdefaults__ or ())
+    for option in options:
+        if option not in known:
+            raise ParameterError(
+                f"{option!r} is no option of task {name!r}{suggested(option, known)}"
+            )
+    return make
+
+
+def _fold(name: str, number: int) -> str:
+    return f"{name}, fold {number}" if name else f"fold {number}"
+
+
+def _check_size(sample: Sample) -> None:
+    n = sample.table.n_rows
+    if n > MOST_POINTS:
+        size = 8 * n**2 / 2**30
+        raise InputError(
+            f"{sample.table.source} has {n:,} rows in one instance, whose distances would take "
+            f"{size:,.0f} GiB: divide it into groups with group=, or draw at most {MOST_POINTS:,} "
+            "rows"
+        )
+
+
+def _standardized(features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns with mean 0 and variance 1; constant ones become 0."""
+    spread = features.std(axis=0)
+    return np.asarray((features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
