@@ -9,8 +9,9 @@ import pytest
 
 import certune as ct
 from certune.errors import InputError, ParameterError
+from certune.families.content import content_hash
 from certune.families.programs import LinkageProgram, figure_utility
-from certune.families.programs.content import content_hash, program_hash
+from certune.families.reach import reach
 from certune.pfaffian import exp, program
 
 SPACE = ct.Real("a", 0, 1)
@@ -271,8 +272,8 @@ def test_fingerprints_see_content_and_code():
     def second(x, p):
         return 1 if p["a"] >= 0.25 else 0
 
-    assert program_hash(first) != program_hash(second)
-    assert program_hash(program(first)) == program_hash(first)
+    assert reach(first).digest != reach(second).digest
+    assert reach(program(first)) == reach(first)
 
 
 def test_trace_of_a_family():

@@ -70,6 +70,15 @@ class Family(ABC):
         """Hexadecimal hash of everything that defines the family; part of certificates."""
 
     @property
+    def fingerprint_doubts(self) -> tuple[str, ...]:
+        """What belongs to the family and cannot be told from outside, in words; mostly nothing.
+
+        The fingerprint is good for one process then: what other runs have kept is not mixed with
+        this family.
+        """
+        return ()
+
+    @property
     def utility_range(self) -> tuple[float, float]:
         """Smallest and largest utility that any instance can have."""
         return 0.0, 1.0

@@ -8,40 +8,55 @@ from itertools import islice
 from typing import Any
 
 from certune.errors import InputError
+from certune.families.base import Family
+from certune.families.reach import reach
 from certune.online.journal import Journal
 from certune.online.lines import Line
 
-FORMAT = "certune online 3"
+FORMAT = "certune online 4"
 
 
 def header(
-    family: str, options: dict[str, Any], lines: Sequence[Line], surrogate: bool, seed: int
+    family: Family, options: dict[str, Any], lines: Sequence[Line], surrogate: Any, seed: int
 ) -> dict[str, Any]:
     """Return what a file must agree with to be continued, as JSON data.
 
     Parameters
     ----------
-    family : str
-        Fingerprint of the family.
+    family : Family
+        The family, which counts by its fingerprint.
     options : dict
         Choices of the run.
     lines : sequence of Line
         Where it plays.
-    surrogate : bool
-        Whether utilities come from a surrogate. Which one cannot be told from a function.
+    surrogate : callable or None
+        Where utilities come from, if not from the family; it counts by what it can reach.
     seed : int
         Seed of its random numbers.
+
+    Raises
+    ------
+    InputError
+        If it cannot be told which functions are used, so that no later run could be compared.
     """
+    used = None if surrogate is None else reach(surrogate)
+    doubts = family.fingerprint_doubts + (() if used is None else used.doubts)
+    if doubts:
+        raise InputError(
+            f"a state cannot be kept, because a later run with {family!r} could not be told from "
+            f"one with other functions: {'; '.join(doubts)}; give such objects a string attribute "
+            "`fingerprint`, or let the functions use plain data"
+        )
     segments = [
         [line.segment.origin, line.segment.direction, line.segment.low, line.segment.high]
         for line in lines
     ]
     return {
         "format": FORMAT,
-        "family": family,
+        "family": family.fingerprint,
         "options": options,
         "lines": _plain(segments),
-        "surrogate": surrogate,
+        "surrogate": None if used is None else used.digest,
         "seed": seed,
     }
 
@@ -140,8 +155,12 @@ def _difference(stored: Any, expected: dict[str, Any], keeps_seed: bool) -> str 
         if key == "options" and isinstance(found, dict):
             name = next((name for name in value if found.get(name) != value[name]), "other")
             return f"it was made with {name}={found.get(name)!r}, not {value.get(name)!r}"
+        if key == "family":
+            return "its family differs, or the value of something that the family's functions use"
         if key == "surrogate":
-            return f"it was made {'without' if value else 'with'} a surrogate"
+            if found is None:
+                return "it was made without a surrogate"
+            return f"it was made with {'a' if value is None else 'another'} surrogate"
         return f"its {key} differ" if key in ("lines", "options") else f"its {key} differs"
     return None
 

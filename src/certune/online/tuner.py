@@ -71,9 +71,9 @@ class OnlineTuner:
         and regret is exact. For piecewise constant utilities.
     state : path, optional
         File that keeps the state. Each finished round is appended to it; if the file exists, the
-        run continues where it ended. It must have been made with the same family, options and
-        seed (None takes that of the file). The code of a surrogate cannot be compared: pass the
-        same one. A file without a finished round is replaced.
+        run continues where it ended. It must have been made with the same family, surrogate,
+        options and seed (None takes that of the file); functions are the same if everything that
+        they can reach is. A file without a finished round is replaced.
 
     Notes
     -----
@@ -143,10 +143,10 @@ class OnlineTuner:
 
     def _header(self) -> dict[str, Any]:
         return header(
-            self.family.fingerprint,
+            self.family,
             self.options.to_dict(),
             self.lines,
-            self._surrogate is not None,
+            self._surrogate,
             self._randomness.seed,
         )
 

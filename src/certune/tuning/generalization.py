@@ -304,10 +304,17 @@ class Generalization(TunedSample, ABC):
         if held_out is None:
             return None
         if isinstance(held_out, HeldOutEvaluation):
+            if self.family.fingerprint_doubts:
+                raise InputError(
+                    f"whether held_out was made with {self.family!r} as it is now cannot be told: "
+                    f"{'; '.join(self.family.fingerprint_doubts)}. Pass the instances instead of "
+                    "their evaluation."
+                )
             if held_out.family_fingerprint != self.family.fingerprint:
                 raise InputError(
-                    f"held_out was made with another family than {self.family!r}: pass what "
-                    "evaluate of this result returned."
+                    f"held_out was made with another family than {self.family!r}, or with another "
+                    "value of something that its functions use: pass what evaluate of this result "
+                    "returned, or the instances."
                 )
             if held_out.params != setting:
                 raise InputError(

@@ -39,6 +39,7 @@ from certune.families.linkage.structure import TunedLinkage, linkage_structure
 from certune.families.linkage.sweeping import Pruning, solve_at
 from certune.families.linkage.tree import ClusterTree, sorted_tree
 from certune.families.linkage.utility import Utility, utility_from
+from certune.families.reach import reach
 from certune.pfaffian.structure import PiecewiseStructure, whole_number
 from certune.space import ParameterSpace, Segment
 
@@ -141,14 +142,15 @@ class Linkage(Family):
     def fingerprint(self) -> str:
         """Hash of everything that defines the family.
 
-        A user's utility function counts by its name and compiled code.
+        A user's utility function counts by everything that it can reach.
         """
-        digest = hashlib.sha256(f"{self!r} n_metrics={self.n_metrics}".encode())
-        code = getattr(self.utility.function, "__code__", None)
-        if code is not None:
-            constants = [c for c in code.co_consts if isinstance(c, (int, float, str))]
-            digest.update(code.co_code + repr(constants).encode())
-        return digest.hexdigest()
+        content = f"{self!r} n_metrics={self.n_metrics} {reach(self.utility).digest}"
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    @property
+    def fingerprint_doubts(self) -> tuple[str, ...]:
+        """What the utility reaches and the fingerprint cannot tell."""
+        return reach(self.utility).doubts
 
     @property
     def fixed_params(self) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from certune.dual import PiecewiseFunction, PiecewisePolynomial
 from certune.dual.integers import rounded_down, rounded_up
 from certune.errors import InputError, ParameterError
 from certune.families.base import BoxBound, Family, Params
+from certune.families.content import content_hash
 from certune.families.programs.boxes import BoxProblem, Reuse
-from certune.families.programs.content import content_hash, program_hash
 from certune.families.programs.curves import Bounds, bounds_between, smooth_dual
+from certune.families.reach import reach
 from certune.pfaffian.domains import along as parameters_along
 from certune.pfaffian.evaluation import nearest_float
 from certune.pfaffian.expressions import Expression, as_expression
@@ -129,11 +130,16 @@ class ProgramFamily(Family):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the compiled program, the space, the utility range and the tolerance."""
-        content = f"{program_hash(self.program)} {self._space!r} {self._low} {self._high}"
+        """Hash of what the program reaches, the space, the utility range and the tolerance."""
+        content = f"{reach(self.program).digest} {self._space!r} {self._low} {self._high}"
         if self._tolerance:
             content += f" {self._tolerance!r}"
         return hashlib.sha256(content.encode()).hexdigest()
+
+    @property
+    def fingerprint_doubts(self) -> tuple[str, ...]:
+        """What the program reaches and the fingerprint cannot tell."""
+        return reach(self.program).doubts
 
     @property
     def utility_range(self) -> tuple[float, float]:
