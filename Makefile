@@ -1,54 +1,63 @@
 # Every target that runs Python first makes its own virtual environment in $(VENV).
-# Needed beforehand: make, and a Python >= 3.11 (choose one with `make PYTHON=/path/to/python ...`).
+# Needed beforehand: make, a Python >= 3.11 (choose one with `make PYTHON=/path/to/python ...`) and
+# a C++20 compiler.
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+SOURCES = $(shell find native -name '*.h' -o -name '*.cpp')
 CACHES := .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test lint format benchmarks clean clean-venv
+.PHONY: help demo test native lint format benchmarks clean clean-venv
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo        tune a clustering algorithm exactly, and show the result"
 	@echo "make test        run the test suite and the examples in docstrings"
-	@echo "make lint        ruff, mypy and the import contract"
-	@echo "make format      let ruff sort imports and format the code"
+	@echo "make native      compile what has changed in native/"
+	@echo "make lint        ruff, clang-format, mypy and the import contract"
+	@echo "make format      let ruff and clang-format sort imports and format the code"
 	@echo "make benchmarks  run every script in benchmarks/"
 	@echo "make clean       remove the environment, caches and build output"
 
-demo: $(INSTALLED)
+demo: native
 	$(BIN)/python -m certune.demo
 
-test: $(INSTALLED)
+test: native
 	$(BIN)/python -m pytest
+
+native: $(INSTALLED)
+	$(BIN)/python native/build.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(SOURCES)
 
-benchmarks: $(INSTALLED)
+benchmarks: native
 	@set -e; \
 	scripts='$(sort $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))'; \
 	if [ -z "$$scripts" ]; then echo "There is no script in benchmarks/." >&2; exit 1; fi; \
 	for script in $$scripts; do echo "== $$script"; $(BIN)/python "$$script"; done
 
 clean: clean-venv
-	rm -rf build dist $(CACHES)
+	rm -rf build dist src/certune/*.so $(CACHES)
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 clean-venv:
 	rm -rf "$(VENV)"
 
 # A Python that answers but lacks venv or ensurepip is passed over, as is a shim without a version.
+# The core is not compiled by pip but by native/build.py, which keeps what it has compiled.
 $(INSTALLED): pyproject.toml
 	@set -e; \
 	if ! "$(BIN)/python" -c '$(SUITABLE)' >/dev/null 2>&1; then \
@@ -66,5 +75,8 @@ $(INSTALLED): pyproject.toml
 	    echo "Making $(VENV) with $$base ($$("$$base" -V))"; \
 	    "$$base" -m venv --clear "$(VENV)"; \
 	fi
-	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
+	    --config-settings=wheel.cmake=false --config-settings=wheel.py-api= \
+	    --config-settings=editable.mode=inplace \
+	    --editable '.[dev]'
 	@touch "$@"

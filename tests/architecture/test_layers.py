@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-KERNELS = sorted((ROOT / "src" / "certune" / "kernels").glob("*.py"))
+PACKAGE = ROOT / "src" / "certune"
+KERNELS = sorted((PACKAGE / "kernels").glob("*.py"))
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 
@@ -76,8 +77,9 @@ def test_a_module_without_a_layer_breaks_the_contract(copied_project):
 
 
 def packages_outside_kernels(source):
-    """List what a kernel module imports beyond the standard library, numpy, numba and kernels."""
-    allowed = {"numpy", "numba", "certune.kernels", *sys.stdlib_module_names}
+    """List what a module imports beyond the standard library, numpy, numba, kernels and core."""
+    below = {"certune._core", "certune.deadline", "certune.kernels"}
+    allowed = {"numpy", "numba", *below, *sys.stdlib_module_names}
     imported = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -90,8 +92,8 @@ def packages_outside_kernels(source):
     return [name for name in imported if name not in allowed and not name.startswith(prefixes)]
 
 
-@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
-def test_kernels_import_only_numpy_and_numba(path):
+@pytest.mark.parametrize("path", [PACKAGE / "deadline.py", *KERNELS], ids=lambda path: path.stem)
+def test_kernels_import_only_numpy_numba_and_the_core(path):
     assert packages_outside_kernels(path.read_text()) == []
 
 
@@ -107,6 +109,8 @@ def test_there_are_kernels_to_check():
         ("from ..exact import balls", ["..exact"]),
         ("import math, numpy as np\nfrom numba import njit\nfrom .pruning import prune", []),
         ("from certune.kernels.pruning import prune", []),
+        ("from certune._core import graph, Stop\nimport certune._core", []),
+        ("from certune import tune", ["certune.tune"]),
     ],
 )
 def test_the_kernel_import_check_finds_other_packages(source, found):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.dual import DualFunction, PiecewiseFunction
-from certune.kernels.windows import fullest_window
+from certune.kernels.learning import OwnedEnds, fullest_window
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -137,8 +137,7 @@ class Discontinuities:
         self, chosen: npt.NDArray[np.bool_], width: float, certain: bool
     ) -> tuple[int, float]:
         by_low, by_high = self._by_low[chosen[self._by_low]], self._by_high[chosen[self._by_high]]
-        lows = (self.low[by_low], self.owners[by_low])
-        highs = (self.high[by_high], self.owners[by_high])
+        lows = OwnedEnds(self.low[by_low], self.owners[by_low])
+        highs = OwnedEnds(self.high[by_high], self.owners[by_high])
         entries, exits = (highs, lows) if certain else (lows, highs)
-        count, place = fullest_window(*entries, *exits, self.n_functions, float(width), certain)
-        return int(count), float(place)
+        return fullest_window(entries, exits, self.n_functions, width, certain)

@@ -1,0 +1,13 @@
+#include <nanobind/nanobind.h>
+
+#include "bindings/rooms.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_core, core) {
+    using namespace certune::bindings;
+    core.doc() = "The compiled core of certune; certune.kernels has its doors.";
+    bind_calls(core);
+    nb::module_ learning = core.def_submodule("learning", "Exponential weights, windows, sums.");
+    bind_learning(learning);
+}

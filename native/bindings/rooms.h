@@ -1,0 +1,11 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace certune::bindings {
+
+// Each fills one module of certune._core; module.cpp lists them.
+void bind_calls(nanobind::module_& core);
+void bind_learning(nanobind::module_& room);
+
+}  // namespace certune::bindings
