@@ -31,24 +31,59 @@ def test_a_near_tie_is_followed_along_an_interval(certified):
     assert family.dual(leading_tie()) == ct.PiecewiseFunction.constant(0.25, 5, 1)
 
 
+def test_leading_terms_decide_at_any_bandwidth():
+    """At 0.002 the lead has 8.6 million bits; all distances are 1 or 1 + 24."""
+    instance = leading_tie()
+    family = ct.HarmonicLabeling(sigma=(0.002, 0.3))
+    assert family.run_exact(instance, 0.002) == 1
+    assert family.dual(instance) == ct.PiecewiseFunction.constant(0.002, 0.3, 1)
+
+
+def incommensurable_tie():
+    """The same with distances that are not multiples of one length."""
+    distances = np.full((5, 5), 40.0)
+    distances[0, 1:] = distances[1:, 0] = 1, 1, 25.3, 31.7
+    np.fill_diagonal(distances, 0)
+    return ct.LabelingInstance(distances=distances, labeled=[1, 2, 3, 4], truth=[0, 0, 1, 0, 0])
+
+
 def test_what_no_precision_settles_is_an_undecided_interval():
     family = ct.HarmonicLabeling(sigma=(0.1, 0.3))
-    instance = leading_tie()
+    instance = incommensurable_tie()
     assert family.run_exact(instance, 0.05) == 1
     dual = family.dual(instance)
     ((low, high),) = dual.undecided
     assert low == 0.1 and high < 0.2
     assert dual(0.1) == dual(0.2) == dual(0.3) == 1.0
-    # At 0.002 the lead has 8.6 million bits, more than are looked at: it counts as a tie.
-    labeling = family.solve(instance, 0.002)
-    assert labeling.undecided.tolist() == [True, False, False, False]
-    assert labeling.labels[0] == 1
     result = ct.tune(family, [instance])
     assert result.best_value == 1.0 and result.status is ct.Status.OPTIMAL
 
 
+def test_an_undecided_label_is_never_a_value():
+    """At 0.002 the lead has 8.8 million bits, more than are looked at."""
+    family, instance = ct.HarmonicLabeling(sigma=(0.002, 0.0021)), incommensurable_tie()
+    labeling = family.solve(instance, 0.002)
+    assert labeling.undecided.tolist() == [True, False, False, False, False]
+    with pytest.raises(ct.UndecidedError, match="larger sigma"):
+        family.run_exact(instance, 0.002)
+    with pytest.raises(ct.UndecidedError, match=r"the end sigma = 0.002 of the range"):
+        family.dual(instance)
+
+
+def test_an_undecided_label_that_is_wrong_in_any_case_is_no_obstacle():
+    instance = incommensurable_tie()
+    wrong = ct.LabelingInstance(
+        distances=instance.distances[0], labeled=[1, 2, 3, 4], labels=[0, 1, 0, 0],
+        truth=[2, 0, 1, 0, 0],
+    )  # fmt: skip
+    family = ct.HarmonicLabeling(sigma=(0.002, 0.0021))
+    assert family.run_exact(wrong, 0.002) == 0
+    assert family.dual(wrong) == ct.PiecewiseFunction.constant(0.002, 0.0021, 0)
+
+
 def test_far_too_different_distances_leave_everything_open_but_the_ends():
-    distances = np.array([[0, 1, 2, 1e20], [1, 0, 3, 1e20], [2, 3, 0, 1e20], [1e20] * 3 + [0]])
+    lengths = [1, 1.9, 1e20]
+    distances = np.array([[0, *lengths], [1, 0, 3, 1e20], [1.9, 3, 0, 1e20], [1e20] * 3 + [0]])
     instance = ct.LabelingInstance(distances=distances, labeled=[1, 2, 3], truth=[0, 0, 1, 1])
     dual = ct.HarmonicLabeling(sigma=(0.5, 2)).dual(instance)
     assert dual.undecided.tolist() == [[0.5, 2.0]]

@@ -22,11 +22,11 @@ from certune.box import Box
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import BoxBound, Family, Params
-from certune.families.distances import IntArray
 from certune.families.graph_ssl.boxes import BoxProblem, Reuse
 from certune.families.graph_ssl.course import line_of, make_course
 from certune.families.graph_ssl.graph import Graph, graph_of, weighted_sum
 from certune.families.graph_ssl.harmonic import (
+    Decisions,
     check_size,
     soft_labels,
     tie_winner,
@@ -79,9 +79,10 @@ class HarmonicLabeling(Family):
     With two classes a point gets the second one, in sorted order, if its soft label is at least one
     half, as in the paper; with more classes the one with the largest soft label, and the lowest of
     several largest ones. Ties that hold for every bandwidth because the graph is symmetric are
-    recognised; other classes that agree to thousands of bits count as tied at a single setting, and
-    are an undecided interval of a dual. Points that no label can reach along the edges of a
-    neighbour graph have the same soft label for each class, and get the class that wins ties.
+    recognised; where other classes agree to thousands of bits, `solve` says so, `run` raises an
+    `UndecidedError`, and a dual has an undecided interval. Points that no label can reach along the
+    edges of a neighbour graph have the same soft label for each class, and get the class that wins
+    ties.
 
     Examples
     --------
@@ -337,14 +338,20 @@ class HarmonicLabeling(Family):
         return Labeling(labels, soft, names[graph.classes], reached, undecided)
 
     def run_exact(self, instance: LabelingInstance, params: Params) -> Fraction:
-        """Share of the unlabelled points that get their true label, as an exact rational number."""
+        """Share of the unlabelled points that get their true label, as an exact rational number.
+
+        Raises
+        ------
+        UndecidedError
+            If two classes agree to thousands of bits, so that a label is not known.
+        """
         self.check_instance(instance)
         rates, graph = self._rates(instance, params), self.graph(instance)
         true, n_always_right = true_classes(instance, graph)
         right = n_always_right
         if graph.n_nodes:
-            classes = winners(graph, rates, Symmetry(graph, rates)).classes
-            right += int(np.sum(classes[graph.place] == true))
+            decisions = winners(graph, rates, Symmetry(graph, rates))
+            right += decisions.count_right(graph.place, true, f"the setting {params!r}")
         return Fraction(right, len(instance.unlabeled))
 
     def dual(self, instance: LabelingInstance, along: Segment | None = None) -> PiecewiseFunction:
@@ -363,6 +370,11 @@ class HarmonicLabeling(Family):
         PiecewiseFunction
             ``dual(t)`` is the utility at ``along.at(t)``; breakpoints are enclosures, proved to be
             all if the family is certified.
+
+        Raises
+        ------
+        UndecidedError
+            If a label is not decided at an end of the segment; inside, that is a gap.
         """
         self.check_instance(instance)
         segment = self.space.default_segment() if along is None else along
@@ -382,9 +394,9 @@ class HarmonicLabeling(Family):
         fixed = all(slope == 0 for _, slope in line[1])
         symmetry = Symmetry(graph, [Fraction(weight) for weight, _ in line[1]] if fixed else None)
 
-        def winners_at(t: float) -> IntArray:
+        def winners_at(t: float) -> Decisions:
             rates = self._rates(instance, segment.at(t))
-            return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates)).classes
+            return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates))
 
         options = winners_at, self.certified, segment.name
         return accuracy_along(Interpolator(graph, course), symmetry, instance, *options)

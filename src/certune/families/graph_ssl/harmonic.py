@@ -2,8 +2,8 @@
 
 Floats propose: elimination without subtraction gives every soft label within `error_bound`.
 Where the lead of the winner is not larger than that, it is decided by the symmetry of the graph or
-in ball arithmetic of growing precision.  What agrees to the last precision counts as tied, and is
-reported.
+in ball arithmetic of growing precision.  What agrees to the last precision stays undecided: it is
+reported, and a utility that depends on it is an `UndecidedError`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from certune.errors import UndecidedError
 from certune.families.distances import IntArray
 from certune.families.graph_ssl.course import FloatArray
 from certune.families.graph_ssl.exponents import extremes, needed_range
 from certune.families.graph_ssl.graph import BoolArray, Graph
 from certune.families.graph_ssl.instance import LabelingInstance
+from certune.families.graph_ssl.limits import limit_rates
 from certune.families.graph_ssl.solver import PointSolver, absolute_shift, relative_shift
 from certune.families.graph_ssl.symmetry import Symmetry
 
@@ -30,15 +32,51 @@ LARGEST_WORK = 2.5e10
 
 
 class Decisions(NamedTuple):
-    """The class (column) of every node, and where several classes could not be told apart."""
+    """The class (column) of every node; where several could not be told apart, all of them."""
 
     classes: IntArray
-    undecided: BoolArray
+    contenders: dict[int, list[int]]
+
+    @property
+    def undecided(self) -> BoolArray:
+        """For every node whether several classes could not be told apart."""
+        result = np.zeros(len(self.classes), dtype=np.bool_)
+        result[list(self.contenders)] = True
+        return result
+
+    def count_right(self, place: IntArray, true: IntArray, where: str) -> int:
+        """How many points get their true class.
+
+        Parameters
+        ----------
+        place, true : int64 arrays
+            For every point the node whose class it has, and its true class (-1: none of them).
+        where : str
+            Words for the setting.
+
+        Raises
+        ------
+        UndecidedError
+            If that depends on a node at which classes could not be told apart.
+        """
+        for node, classes in self.contenders.items():
+            if np.isin(true[place == node], classes).any():
+                raise undecided_error(where)
+        return int(np.sum(self.classes[place] == true))
+
+
+def undecided_error(where: str) -> UndecidedError:
+    """Nobody knows which of several classes wins, and a utility depends on it."""
+    return UndecidedError(
+        f"at {where} two classes agree in every digit that was computed, so that the label of a "
+        "point is not decided: use a larger sigma, which tells them apart with fewer digits"
+    )
 
 
 def check_size(graph: Graph, rates: Sequence[Fraction]) -> None:
     """Raise `ParameterError` if the exponents of edges that matter are too large to handle."""
     if graph.n_nodes:
+        rates = limit_rates(graph, rates)
         needed_range(graph, [graph.combined(np.array([float(rate) for rate in rates]))])
 
 
@@ -58,16 +96,16 @@ def soft_labels(graph: Graph, rates: Sequence[Fraction]) -> tuple[FloatArray, fl
 def winners(graph: Graph, rates: Sequence[Fraction], symmetry: Symmetry) -> Decisions:
     """The class (column) of every node at rates, each decision certain.
 
-    Classes whose soft labels agree to the last of the precisions that are tried count as tied;
-    such nodes are reported as undecided.
+    Classes whose soft labels agree to the last of the precisions that are tried are contenders;
+    the one that would win a tie stands in ``classes``.
     """
+    rates = limit_rates(graph, rates)
     exponents = graph.combined(np.array([float(rate) for rate in rates]))
     solver = PointSolver(graph)
     soft = solver.solve(rates, absolute_shift(*needed_range(graph, [exponents])))
     lead = soft.max(axis=1, keepdims=True) - soft
     candidates = lead <= 2 * solver.error
     result: IntArray = np.argmax(soft, axis=1).astype(np.int64)
-    undecided = np.zeros(graph.n_nodes, dtype=np.bool_)
     questions: dict[int, list[int]] = {}
     for node in np.flatnonzero(candidates.sum(axis=1) > 1).tolist():
         questions[node] = symmetry.without_ties(node, np.flatnonzero(candidates[node]).tolist())
@@ -76,9 +114,8 @@ def winners(graph: Graph, rates: Sequence[Fraction], symmetry: Symmetry) -> Deci
             break
         questions = _with_balls(graph, rates, questions, bits)
     for node, classes in questions.items():
-        undecided[node] = len(classes) > 1
         result[node] = tie_winner(classes, graph.n_classes)
-    return Decisions(result, undecided)
+    return Decisions(result, {node: own for node, own in questions.items() if len(own) > 1})
 
 
 def tie_winner(classes: Iterable[int], n_classes: int) -> int:

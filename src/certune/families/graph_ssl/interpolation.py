@@ -68,11 +68,12 @@ class Interpolator:
         self.solver = PointSolver(graph)
         self.n_solves = 0
 
-    def panels(self, certified: bool) -> Iterator[Panel]:
-        """Panels that cover the course, from left to right."""
+    def panels(self, certified: bool, stop: float = math.inf) -> Iterator[Panel]:
+        """Panels that cover the course, up to a coordinate, from left to right."""
         low, high = self.course.ends
         if low == high:
             high = math.nextafter(high, math.inf)
+        high = min(high, stop)
         return self._certified(low, high) if certified else self._adaptive(low, high)
 
     def new_certifier(self) -> Certifier:

@@ -25,7 +25,7 @@ class Labeling:
         False for points that no label can reach along the edges; their soft labels are uniform.
     undecided : bool array (n,)
         True for points at which several classes agree to thousands of bits, though no symmetry of
-        the graph makes them equal; they count as tied.
+        the graph makes them equal; their label is the one that wins ties.
     """
 
     labels: NDArray[Any]

@@ -22,18 +22,19 @@ from certune.dual import PiecewiseFunction, sum_of
 from certune.families.distances import IntArray
 from certune.families.graph_ssl.close_ties import CloseTies
 from certune.families.graph_ssl.course import Course
-from certune.families.graph_ssl.harmonic import true_classes
+from certune.families.graph_ssl.harmonic import Decisions, true_classes, undecided_error, winners
 from certune.families.graph_ssl.instance import LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator, Panel
 from certune.families.graph_ssl.polishing import Polisher
 from certune.families.graph_ssl.symmetry import Symmetry
+from certune.families.graph_ssl.tails import tail_start
 from certune.kernels.settling import OPEN, halving_matrix, settle
 
 FloatArray = NDArray[np.float64]
 # A zone wider than this part of its panel may be a tie by symmetry.
 SUSPICIOUS = 1e-3
 
-Winners = Callable[[float], IntArray]
+Winners = Callable[[float], Decisions]
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def leaves_of(interpolator: Interpolator, symmetry: Symmetry, certified: bool) -
     admitted = np.ones((graph.n_nodes, graph.n_classes), dtype=np.bool_)
     polisher = Polisher(graph, interpolator.course, CloseTies(interpolator))
     infos, ends = [], []
-    for panel in interpolator.panels(certified):
+    start = tail_start(graph, interpolator.course)
+    for panel in interpolator.panels(certified, start):
         check_time()
         info, local = _settled(panel, nodes, admitted)
         suspects = _suspects(info, local)
@@ -68,7 +70,21 @@ def leaves_of(interpolator: Interpolator, symmetry: Symmetry, certified: bool) -
         info, position = polisher.polished(panel, admitted, info, position)
         infos.append(info)
         ends.append(position)
+    high = interpolator.course.ends[1]
+    if start < high:
+        infos.append(_tail(interpolator, symmetry, nodes, start))
+        ends.append(np.tile([start, high], (len(nodes), 1)))
     return Leaves(np.concatenate(infos), np.concatenate(ends))
+
+
+def _tail(
+    interpolator: Interpolator, symmetry: Symmetry, nodes: IntArray, start: float
+) -> NDArray[np.int64]:
+    """Leaves of the part of a course on which no class changes: they are decided at its start."""
+    rates = interpolator.course.rates(Fraction(start))
+    decisions = winners(interpolator.graph, rates, symmetry)
+    classes = np.where(decisions.undecided, OPEN, decisions.classes)[nodes]
+    return np.stack([nodes, classes, classes], axis=1)
 
 
 def _settled(
@@ -132,7 +148,7 @@ def accuracy_along(
     instance : LabelingInstance
         Has the truth.
     winners_at : callable
-        The plain algorithm at one t: the classes of all nodes.
+        The plain algorithm at one t: decisions about all nodes.
     certified : bool
         Whether panels are proved.
     name : str
@@ -186,10 +202,15 @@ def utility(
     n_always_right, n_unlabelled : int
         Points that no label reaches and whose answer is right; all unlabelled points.
     winners_at : callable
-        The plain algorithm at one t: the classes of all nodes. Asked at an end of the segment if a
-        node is open there.
+        The plain algorithm at one t: decisions about all nodes. Asked at an end of the segment if
+        a node is open there.
     name : str
         Name of the parameter.
+
+    Raises
+    ------
+    UndecidedError
+        If the plain algorithm cannot decide a node at an end of the segment.
     """
     node, winner, rival = leaves.info.T
     one, other = right[node, winner], right[node, rival]
@@ -197,7 +218,7 @@ def utility(
     lower = np.where(is_open, right.min(axis=1)[node], np.minimum(one, other))
     upper = np.where(is_open, right.max(axis=1)[node], np.maximum(one, other))
     constant, functions = n_always_right, []
-    ends_known: dict[float, IntArray] = {}
+    ends_known: dict[float, Decisions] = {}
     order = np.argsort(node, kind="stable")
     for own in np.split(order, np.flatnonzero(np.diff(node[order])) + 1):
         if lower[own].min() == upper[own].max():
@@ -207,7 +228,11 @@ def utility(
         def at_end(t: float, i: int = int(node[own[0]])) -> int:
             if t not in ends_known:
                 ends_known[t] = winners_at(t)
-            return int(right[i, ends_known[t][i]])
+            possible = ends_known[t].contenders.get(i, [int(ends_known[t].classes[i])])
+            counts = {int(right[i, c]) for c in possible}
+            if len(counts) > 1:
+                raise undecided_error(f"the end {name} = {t!r} of the range")
+            return counts.pop()
 
         runs = _runs(leaves.ends[own], lower[own], upper[own])
         functions.append(_correctness(runs, course, n_unlabelled, at_end, name))
