@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certune.deadline import TimeIsUp, until
-from certune.kernels.learning import OwnedEnds, fullest_window
+from certune.kernels.learning import JointSteps, OwnedEnds, StepWeights, fullest_window
 
 
 def owned(ends, owners):
@@ -93,3 +93,115 @@ def test_windows_end_at_the_deadline():
     ends = OwnedEnds(np.arange(100.0), np.zeros(100, dtype=np.int64))
     with until(time.perf_counter()), pytest.raises(TimeIsUp):
         fullest_window(ends, ends, 1, 1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("edges", "values", "message"),
+    [
+        ([0.5, 0.2], [0.0, 1.0, 0.0], "sorted"),
+        ([-0.1], [0.0, 1.0], "in the interval"),
+        ([math.nan], [0.0, 1.0], "numbers"),
+        ([math.inf], [0.0, 1.0], "numbers"),
+        ([0.5], [0.0, 1.0, 2.0], "one more value"),
+        ([0.5], [0.0], "one more value"),
+        ([0.5], [0.0, math.nan], "finite"),
+    ],
+)
+def test_weights_refuse_what_is_no_step_function(edges, values, message):
+    weights = StepWeights(0.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match=message):
+        weights.add(edges, values)
+    with pytest.raises(ValueError, match=message):
+        weights.take_in(edges, values, values)
+    assert weights.n_pieces == 1 and weights.mass == 1.0
+    with pytest.raises(ValueError, match="finite"):
+        StepWeights(0.0, math.inf, 1.0)
+    with pytest.raises(TypeError):
+        weights.add([[0.5]], [0.0, 1.0])
+
+
+def random_steps(rng, n_functions=4, n_places=9):
+    """Joint steps whose functions have a gap between every two of their pieces."""
+    first = rng.integers(0, 5, n_functions)
+    function, lower, upper, opening, complete = [], [], [], [], []
+    known = [(v, v) for v in first.tolist()]
+    for i in rng.integers(0, n_functions, n_places).tolist():
+        value = int(rng.integers(0, 5))
+        old = known[i][0]
+        within = min(old, value), max(old, value) + int(rng.integers(0, 2))
+        for new, sign in ((within, 1), ((value, value), -1)):
+            function.append(i)
+            lower.append(new[0] - known[i][0])
+            upper.append(new[1] - known[i][1])
+            opening.append(sign)
+            complete.append(True)
+            known[i] = new
+    states = [[[v, v, 0] for v in first.tolist()]]
+    for i, low, high, sign in zip(function, lower, upper, opening, strict=True):
+        new = [list(part) for part in states[-1]]
+        new[i] = [new[i][0] + low, new[i][1] + high, sign == 1]
+        states.append(new)
+    return JointSteps((first, first), function, (lower, upper), opening, complete), states
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weighted_sums_are_those_of_the_states(seed):
+    rng = np.random.default_rng(seed)
+    steps, states = random_steps(rng)
+    begins = np.arange(float(len(states)))
+    is_setting = rng.random(len(states)) < 0.8
+    is_setting[0] = True
+    signs = rng.integers(-2, 3, (6, 4))
+    lower, upper = steps.signed_suprema(is_setting, signs)
+    for row, own in enumerate(signs.tolist()):
+        sums = [
+            (
+                sum(w * part[0 if w > 0 else 1] for w, part in zip(own, state, strict=True)),
+                sum(w * part[1 if w > 0 else 0] for w, part in zip(own, state, strict=True)),
+            )
+            for state, counts in zip(states, is_setting, strict=True)
+            if counts
+        ]
+        assert lower[row] == max(s[0] for s in sums) and upper[row] == max(s[1] for s in sums)
+    counts = rng.integers(0, 3, (6, 4))
+    counts[:, 0] += 1
+    optima = steps.weighted_optima(begins, float(len(states)), counts)
+    hits = np.zeros((2, len(states)), dtype=int)
+    for row, own in enumerate(counts.tolist()):
+        sums = [
+            [sum(w * part[k] for w, part in zip(own, state, strict=True)) for k in (0, 1)]
+            for state in states
+        ]
+        decided = [
+            not any(part[2] and w for w, part in zip(own, state, strict=True)) for state in states
+        ]
+        best = max(s[0] for s, known in zip(sums, decided, strict=True) if known)
+        assert optima.values[row] == best
+        start, stop = optima.starts[row], optima.stops[row]
+        assert all(sums[k][0] >= best for k in range(int(start), int(stop)))
+        hits += np.array([[s[0] >= best for s in sums], [s[1] >= best for s in sums]])
+    np.testing.assert_array_equal([optima.hits_lower, optima.hits_upper], hits)
+
+
+def test_joint_steps_refuse_arrays_that_do_not_fit():
+    good = dict(first=([0], [0]), function=[0], steps=([1], [1]), opening=[1], complete=[True])
+    steps = JointSteps(**good)
+    for name, bad in [
+        ("function", [1]),
+        ("function", [-1]),
+        ("first", ([0], [0, 0])),
+        ("steps", ([1], [])),
+        ("opening", [1, -1]),
+        ("complete", []),
+    ]:
+        with pytest.raises(ValueError):
+            JointSteps(**{**good, name: bad})
+    with pytest.raises(ValueError):
+        steps.signed_suprema([True, True], [[1, 1]])
+    with pytest.raises(ValueError):
+        steps.signed_suprema([True], [[1]])
+    with pytest.raises(ValueError):
+        steps.weighted_optima([0.0], 1.0, [[1]])
+    with pytest.raises(TypeError):
+        steps.signed_suprema([True, True], [1])
+    assert steps.signed_suprema([True, True], np.empty((0, 1), dtype=int))[0].size == 0

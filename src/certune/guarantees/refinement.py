@@ -24,7 +24,7 @@ import numpy.typing as npt
 from certune.dual import PiecewiseFunction, sum_of
 from certune.dual.integers import INT64_LIMIT, FloatArray, IntArray, magnitude
 from certune.errors import InputError, ParameterError
-from certune.kernels.joint import signed_suprema, weighted_optima
+from certune.kernels.learning import JointSteps
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -95,11 +95,8 @@ class JointRefinement:
     scale: int
     is_exact: bool
     _group: IntArray
-    _first_lower: IntArray
-    _first_upper: IntArray
+    _steps: JointSteps
     _function: IntArray
-    _step_lower: IntArray
-    _step_upper: IntArray
     _opening: IntArray
     _complete: BoolArray
 
@@ -133,17 +130,7 @@ class JointRefinement:
         signs : ndarray of int8
             Rows of -1 and +1, one column for each function.
         """
-        bounds: tuple[IntArray, IntArray] = signed_suprema(
-            self._first_lower,
-            self._first_upper,
-            self._function,
-            self._step_lower,
-            self._step_upper,
-            self._complete,
-            self.is_setting,
-            self._grouped(signs),
-        )
-        return bounds
+        return self._steps.signed_suprema(self.is_setting, self._grouped(signs))
 
     def _grouped(self, weights: IntArray) -> IntArray:
         """Sum the weights of equal functions: a column for each distinct one."""
@@ -171,22 +158,14 @@ class JointRefinement:
                 "weights must be counts >= 0 with sums from 1 to the number of functions, "
                 f"{self.n_functions}"
             )
-        hits = np.zeros((2, self.begins.size), dtype=np.int64)
-        args = (self._function, self._step_lower, self._step_upper, self._opening, self._complete)
-        high = self.functions[0].high
-        values, starts, stops, n_candidates = weighted_optima(
-            self._first_lower,
-            self._first_upper,
-            *args,
-            self.begins,
-            high,
-            self._grouped(weights),
-            *hits,
+        values, starts, stops, n_candidates, *hits = self._steps.weighted_optima(
+            self.begins, self.functions[0].high, self._grouped(weights)
         )
         means = values / (sums * float(self.scale))
+        optima = Optima(starts, stops, means, *hits)
         if not self.is_exact and (n_candidates > 1).any():
-            return self._resolved(weights, Optima(starts, stops, means, *hits), n_candidates > 1)
-        return Optima(starts, stops, means, *hits)
+            return self._resolved(weights, optima, n_candidates > 1)
+        return optima
 
     def _resolved(self, weights: IntArray, found: Optima, open_rows: BoolArray) -> Optima:
         """Decide the rows for which rounded values leave a choice, with exact sums."""
@@ -247,6 +226,8 @@ def refine(functions: Sequence[PiecewiseFunction]) -> JointRefinement:
         np.concatenate((pieces[~is_first] - gaps, gaps - pieces[~is_last]))[order]
         for pieces, gaps in zip(values, (lower, upper), strict=True)
     ]
+    function = np.concatenate((owner, owner))[order]
+    first = values[0][firsts], values[1][firsts]
     ranges = [np.split(part, np.cumsum(counts)[:-1]) for part in values]
     gaps = [np.split(part, np.cumsum([c - 1 for c in counts])[:-1]) for part in (lower, upper)]
     lowest = np.array([_least(*both) for both in zip(ranges[0], gaps[0], strict=True)])
@@ -262,11 +243,8 @@ def refine(functions: Sequence[PiecewiseFunction]) -> JointRefinement:
         scale=scale,
         is_exact=is_exact,
         _group=group,
-        _first_lower=values[0][firsts],
-        _first_upper=values[1][firsts],
-        _function=np.concatenate((owner, owner))[order],
-        _step_lower=steps[0],
-        _step_upper=steps[1],
+        _steps=JointSteps(first, function, (steps[0], steps[1]), opening, complete),
+        _function=function,
         _opening=opening,
         _complete=complete,
     )
