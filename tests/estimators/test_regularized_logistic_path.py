@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import certune as ct
@@ -100,5 +101,17 @@ def test_best_estimator_has_the_tuned_utility(penalty, standardize, fit_intercep
 def test_instances_of_different_sizes_have_no_common_strength():
     instances = [ct.ClassificationInstance(X[:m], Y[:m], X[100:150], Y[100:150]) for m in (60, 70)]
     family = ct.RegularizedLogistic()
-    with pytest.raises(ct.ParameterError, match=r"have \[60, 70\].*inverse_strength"):
+    with pytest.raises(ct.ParameterError, match=r"have \[60, 70\].*tune C itself"):
         estimator_for(family, {"lam": 0.1}, instances)
+
+
+def test_instances_of_different_sizes_have_a_common_C():
+    instances = [ct.ClassificationInstance(X[:m], Y[:m], X[100:150], Y[100:150]) for m in (60, 70)]
+    result = ct.tune(ct.RegularizedLogistic(C=(1e-3, 1.0)), instances)
+    model = result.best_estimator
+    assert model.C == result.best_params["C"]
+    losses = []
+    for m in (60, 70):
+        chances = model.fit(X[:m], Y[:m]).predict_proba(X[100:150])
+        losses.append(log_loss(Y[100:150], chances))
+    assert np.mean(losses) == pytest.approx(result.best_score, abs=1e-7)

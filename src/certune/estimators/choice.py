@@ -50,7 +50,7 @@ def estimator_for(family: Family, params: Mapping[str, Any], instances: Sequence
             **_common_metric(instances),
         )
     if isinstance(family, RegularizedLogistic):
-        return _logistic_regression(family, float(params["lam"]), instances)
+        return _logistic_regression(family, float(params[family.parameter]), instances)
     if not isinstance(family, Linkage):
         raise ParameterError(
             f"There is no scikit-learn estimator for {type(family).__name__}: use "
@@ -84,9 +84,9 @@ def _common_metric(instances: Sequence[Any]) -> dict[str, Any]:
 
 
 def _logistic_regression(
-    family: RegularizedLogistic, lam: float, instances: Sequence[ClassificationInstance]
+    family: RegularizedLogistic, value: float, instances: Sequence[ClassificationInstance]
 ) -> Any:
-    """Return LogisticRegression with the C that belongs to lam, after a StandardScaler if asked.
+    """Return LogisticRegression at a value of the parameter, after a StandardScaler if asked.
 
     For the l1 penalty saga would take very long on columns of different scales. liblinear treats
     the intercept as the coefficient of a column, which is so large here that its penalty is
@@ -96,24 +96,33 @@ def _logistic_regression(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    sizes = sorted({len(instance.X) for instance in instances})
-    if len(sizes) != 1:
-        raise ParameterError(
-            "scikit-learn's C depends on the number of training points, and the instances have "
-            f"{sizes or 'none'}: use certune.families.logistic.inverse_strength(lam, n_samples, "
-            "penalty) for C, or RegularizedLogisticPath(lam=...), which takes lam itself."
-        )
     options: dict[str, Any] = {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}
     if family.penalty == "l1":
         options = {"solver": "liblinear", "tol": 1e-10, "max_iter": 1_000_000, **_l1_option()}
         if family.fit_intercept:
             options["intercept_scaling"] = 1e6
     model = LogisticRegression(
-        C=inverse_strength(lam, sizes[0], family.penalty),
+        C=_common_strength(family, value, instances),
         fit_intercept=family.fit_intercept,
         **options,
     )
     return make_pipeline(StandardScaler(), model) if family.standardize else model
+
+
+def _common_strength(
+    family: RegularizedLogistic, value: float, instances: Sequence[ClassificationInstance]
+) -> float:
+    """Return scikit-learn's C; that of lam depends on the weight of the training points."""
+    if family.parameter == "C":
+        return value
+    sizes = sorted({instance.total_weight for instance in instances})
+    if len(sizes) != 1:
+        raise ParameterError(
+            "scikit-learn's C depends on the number of training points, and the instances have "
+            f"[{', '.join(f'{size:g}' for size in sizes)}]: tune C itself, with "
+            "RegularizedLogistic(C=(low, high)), which means the same on all of them."
+        )
+    return inverse_strength(value, sizes[0], family.penalty)
 
 
 def _l1_option() -> dict[str, Any]:

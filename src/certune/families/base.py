@@ -20,6 +20,7 @@ from certune.box import Box
 from certune.dual import DualFunction
 from certune.errors import ParameterError
 from certune.pfaffian.structure import Structure
+from certune.scores import Score
 from certune.space import ParameterSpace, Segment
 
 Params = Mapping[str, Any] | float
@@ -82,6 +83,11 @@ class Family(ABC):
     def utility_range(self) -> tuple[float, float]:
         """Smallest and largest utility that any instance can have."""
         return 0.0, 1.0
+
+    @property
+    def score(self) -> Score:
+        """What the utility means to people: its name, direction and range."""
+        return Score()
 
     @property
     def tolerance(self) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.dual import DualFunction, PiecewiseFunction
+from certune.scores import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,7 @@ HEAT_COLOURS = "cividis"
 NARROWEST_SHARE = 0.004
 ROWS_WITH_NAMES = 30
 CURVE_POINTS = 600
+UTILITY = Score()
 
 
 def landscape_figure(
@@ -43,6 +45,7 @@ def landscape_figure(
     title: str = "",
     instance_names: Sequence[str] | None = None,
     path: str | PathLike[str] | None = None,
+    score: Score = UTILITY,
 ) -> Figure:
     """Draw a mean landscape, its optimal set and defaults, and a heat strip of all instances.
 
@@ -66,6 +69,8 @@ def landscape_figure(
         Names for the rows of the heat strip.
     path : path, optional
         Also write the figure to this file; the suffix decides on the format.
+    score : Score, optional
+        What is drawn instead of utilities.
 
     Returns
     -------
@@ -81,15 +86,15 @@ def landscape_figure(
     )
     top = figure.add_subplot(grid[0, 0])
     strip = figure.add_subplot(grid[1, 0], sharex=top)
-    draw_landscape(top, landscape, best_region, baselines, log_scale=log_scale)
+    draw_landscape(top, landscape, best_region, baselines, log_scale=log_scale, score=score)
     top.legend(
         loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=10,
         borderaxespad=0.3, handlelength=2.4, columnspacing=1.6,
     )  # fmt: skip
     top.tick_params(labelbottom=False)
     figure.suptitle(title, fontsize=14, fontweight="bold", color=INK)
-    mesh = _draw_strip(strip, duals, best_region, instance_names)
-    _draw_scale(figure.add_subplot(grid[1, 1]), mesh)
+    mesh = _draw_strip(strip, duals, best_region, instance_names, score)
+    _draw_scale(figure.add_subplot(grid[1, 1]), mesh, score)
     strip.set_xlabel(name, fontsize=12, color=INK)
     if path is not None:
         figure.savefig(path, dpi=160)
@@ -103,6 +108,7 @@ def draw_landscape(
     baselines: Mapping[str, float],
     *,
     log_scale: bool = False,
+    score: Score = UTILITY,
 ) -> None:
     """Draw a landscape into axes, with its optimal set and the values of default settings.
 
@@ -118,20 +124,23 @@ def draw_landscape(
         Values of default settings, drawn as horizontal lines.
     log_scale : bool, default=False
         Whether the parameter has a logarithmic axis.
+    score : Score, optional
+        What is drawn instead of utilities.
     """
     if log_scale:
         ax.set_xscale("log")
-    low, high = _visible_range(landscape, baselines)
-    _shade(ax, landscape, best_region, f"optimal set ({landscape.max():.4g})")
+    defaults = {label: score.of(value) for label, value in baselines.items()}
+    low, high = _visible_range(score.of(_values(landscape)), list(defaults.values()))
+    _shade(ax, landscape, best_region, f"optimal set ({score.of(landscape.max()):.4g})")
     line: dict[str, Any] = {
-        "color": LINE_COLOUR, "linewidth": 1.8, "zorder": 3, "label": "exact mean utility"
+        "color": LINE_COLOUR, "linewidth": 1.8, "zorder": 3, "label": f"exact mean {score.name}"
     }  # fmt: skip
     if isinstance(landscape, PiecewiseFunction):
-        ax.stairs(landscape.values, _edges(landscape), baseline=None, **line)
+        ax.stairs(score.of(landscape.values), _edges(landscape), baseline=None, **line)
     else:
         places = _places(landscape, log_scale)
-        ax.plot(places, landscape(places), **line)
-    for number, (label, value) in enumerate(sorted(baselines.items(), key=lambda item: -item[1])):
+        ax.plot(places, score.of(landscape(places)), **line)
+    for number, (label, value) in enumerate(sorted(defaults.items(), key=lambda item: -item[1])):
         hidden = "" if low <= value <= high else ", out of view"
         ax.axhline(
             value, color=BASELINE_COLOURS[number % len(BASELINE_COLOURS)],
@@ -140,19 +149,18 @@ def draw_landscape(
         )  # fmt: skip
     ax.set_xlim(landscape.low, landscape.high)
     ax.set_ylim(low, high)
-    ax.set_ylabel("mean utility", fontsize=12, color=INK)
+    ax.set_ylabel(f"mean {score}", fontsize=12, color=INK)
     _tidy(ax)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.legend(loc="best", fontsize=9)
 
 
-def _visible_range(landscape: DualFunction, baselines: Mapping[str, float]) -> tuple[float, float]:
-    """Return limits that show the landscape well; defaults that are far away stay outside."""
-    values = _values(landscape)
+def _visible_range(values: FloatArray, defaults: Sequence[float]) -> tuple[float, float]:
+    """Return limits that show a landscape well; defaults that are far away stay outside."""
     lowest, highest = float(values.min()), float(values.max())
     reach = (highest - lowest) or 0.05
-    near = [value for value in baselines.values() if lowest - reach <= value <= highest + reach]
+    near = [value for value in defaults if lowest - reach <= value <= highest + reach]
     low, high = min(lowest, *near, highest), max(highest, *near, lowest)
     margin = 0.08 * (high - low) or 0.05
     return low - margin, high + margin
@@ -207,13 +215,16 @@ def _draw_strip(
     duals: Sequence[DualFunction],
     region: Sequence[tuple[float, float]],
     names: Sequence[str] | None,
+    score: Score,
 ) -> Any:
-    lowest = min(float(_values(dual).min()) for dual in duals)
-    highest = max(float(_values(dual).max()) for dual in duals)
+    scores = [score.of(_values(dual)) for dual in duals]
+    lowest = min(float(values.min()) for values in scores)
+    highest = max(float(values.max()) for values in scores)
     for row, dual in enumerate(duals):
         edges, values = _steps(dual, ax.get_xscale() == "log")
         mesh = ax.pcolormesh(
-            edges, [row - 0.44, row + 0.44], values[None], cmap=HEAT_COLOURS,
+            edges, [row - 0.44, row + 0.44], score.of(values)[None],
+            cmap=HEAT_COLOURS if score.greater_is_better else f"{HEAT_COLOURS}_r",
             vmin=lowest, vmax=highest, rasterized=True,
         )  # fmt: skip
     for end in {end for interval in region for end in interval}:
@@ -237,9 +248,9 @@ def _steps(function: DualFunction, log_scale: bool) -> tuple[FloatArray, FloatAr
     return edges, function(0.5 * edges[:-1] + 0.5 * edges[1:])
 
 
-def _draw_scale(ax: Axes, mesh: Any) -> None:
+def _draw_scale(ax: Axes, mesh: Any, score: Score) -> None:
     bar = ax.figure.colorbar(mesh, cax=ax)
-    bar.set_label("utility", fontsize=10, color=INK)
+    bar.set_label(score.name, fontsize=10, color=INK)
     bar.ax.tick_params(labelsize=9, colors=INK)
     bar.outline.set_visible(False)
 

@@ -15,6 +15,7 @@ import joblib
 
 from certune.errors import CertuneError, UndecidedError
 from certune.families.base import Family
+from certune.scores import Score
 from certune.tuning.instances import instance_name
 
 
@@ -33,12 +34,15 @@ class Evaluation:
     baseline_utilities : dict of str to tuple of Fraction
         The same for every default setting, by name; defaults whose run stays undecided on some
         instance are left out.
+    score : Score
+        What utilities mean to people; tables and texts show scores.
     """
 
     params: dict[str, Any]
     instance_names: tuple[str, ...]
     utilities: tuple[Fraction, ...] = field(repr=False)
     baseline_utilities: dict[str, tuple[Fraction, ...]] = field(repr=False)
+    score: Score = field(default=Score(), kw_only=True)
 
     @property
     def value_exact(self) -> Fraction:
@@ -68,18 +72,21 @@ class Evaluation:
         Returns
         -------
         pandas.DataFrame
-            The index has the names of the instances; column ``tuned`` has the utility of the
+            The index has the names of the instances; column ``tuned`` has the score of the
             setting, and each default has a column of its name.
         """
         pandas = _import_pandas()
         columns = {"tuned": self.utilities, **self.baseline_utilities}
-        floats = {name: [float(value) for value in column] for name, column in columns.items()}
+        floats = {
+            name: [float(self.score.of(value)) for value in column]
+            for name, column in columns.items()
+        }
         return pandas.DataFrame(floats, index=pandas.Index(self.instance_names, name="instance"))
 
     def __str__(self) -> str:
-        parts = [f"tuned {self.value:.6g}"]
-        parts += [f"{name} {value:.6g}" for name, value in self.baselines.items()]
-        return f"mean utility over {self.n_instances} instances: {', '.join(parts)}"
+        reached = {"tuned": self.value, **self.baselines}
+        parts = [f"{name} {self.score.of(value):.6g}" for name, value in reached.items()]
+        return f"mean {self.score} over {self.n_instances} instances: {', '.join(parts)}"
 
 
 def mean_of(utilities: Sequence[Fraction]) -> Fraction:
@@ -113,7 +120,7 @@ def evaluate(
         name: column for name, column in zip(defaults[0], others, strict=True) if None not in column
     }
     names = tuple(instance_name(instance, number) for number, instance in enumerate(instances))
-    return Evaluation(dict(params), names, tuned, decided)
+    return Evaluation(dict(params), names, tuned, decided, score=family.score)
 
 
 def _run_all(

@@ -59,7 +59,7 @@ class LineTuningResult(LineGeneralization, TuningResult):
     def _columns(self) -> dict[str, list[Any]]:
         missing = [None] * (len(self.instances) - len(self.duals))
         return {
-            "attainable": [dual.max() for dual in self.duals] + missing,
+            "attainable": [self.family.score.of(dual.max()) for dual in self.duals] + missing,
             "pieces": [dual.n_pieces for dual in self.duals] + missing,
         }
 

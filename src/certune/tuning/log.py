@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from certune.families.base import Family
+from certune.scores import Score
 from certune.space import ParameterSpace, Segment
 from certune.tuning.compilation import count_compilations, nothing_is_compiled
 
@@ -22,6 +24,9 @@ PATIENCE = 2.0
 FIRST_INTERVAL, GROWTH, ROW_SHARE = 1.0, 0.25, 20.0
 
 COLUMNS = "{:>9}  {:>13}  {:>9}  {:>10}  {:>10}  {:>9}"
+
+
+UTILITY = Score()
 
 
 class State(Protocol):
@@ -59,11 +64,18 @@ class RunLog:
         Print always, never, or once the run has lasted longer than two seconds.
     titles : pair of str
         Titles of the second and third column.
+    score : Score, optional
+        What the columns show instead of utilities.
     """
 
     def __init__(
-        self, header: str, progress: bool | None, titles: tuple[str, str] = ("finished", "pieces")
+        self,
+        header: str,
+        progress: bool | None,
+        titles: tuple[str, str] = ("finished", "pieces"),
+        score: Score = UTILITY,
     ) -> None:
+        self._score = score
         self._header = header
         self._titles = titles
         self._silent = progress is False
@@ -94,8 +106,8 @@ class RunLog:
         cells = (
             f"{state.elapsed:.1f} s",
             *state.counts,
-            f"{state.best_value:.6f}",
-            f"{state.upper_bound:.6f}",
+            f"{self._score.of(state.best_value):.6f}",
+            f"{self._score.of(state.upper_bound):.6f}",
             f"{state.gap:.6f}",
         )
         self._print(COLUMNS.format(*cells))
@@ -127,7 +139,7 @@ class RunLog:
             print(text, file=sys.stderr, flush=True)
 
 
-def header(family: object, n_instances: int, space: ParameterSpace, segment: Segment) -> str:
+def header(family: Family, n_instances: int, space: ParameterSpace, segment: Segment) -> str:
     """Return what is tuned and how to read the columns."""
     free = next(item.name for item in space.parameters if item.n_free)
     between = f"{free} in [{segment.low:g}, {segment.high:g}]"
@@ -138,14 +150,14 @@ def header(family: object, n_instances: int, space: ParameterSpace, segment: Seg
         (
             f"certune: exact tuning of {family!r}",
             f"{n_instances} instance{'s' * (n_instances != 1)}, free parameter {between}",
-            "best:  highest mean utility over the finished instances",
+            f"best:  best mean {family.score} over the finished instances",
             "bound: no setting is better over all instances; an unfinished one counts as perfect",
-            "gap:   bound minus what is sure over all instances",
+            "gap:   from the bound to what is sure over all instances",
         )
     )
 
 
-def header_of_search(family: object, n_instances: int, space: ParameterSpace) -> str:
+def header_of_search(family: Family, n_instances: int, space: ParameterSpace) -> str:
     """Return what is tuned over several parameters and how to read the columns."""
     free = ", ".join(item.name for item in space.parameters if item.n_free)
     return "\n".join(
@@ -153,8 +165,8 @@ def header_of_search(family: object, n_instances: int, space: ParameterSpace) ->
             f"certune: exact tuning of {family!r}",
             f"{n_instances} instance{'s' * (n_instances != 1)}, free parameters {free} "
             f"({space.n_free} coordinates)",
-            "best:  mean utility of the best setting so far",
+            f"best:  mean {family.score} of the best setting so far",
             "bound: no setting is better",
-            "gap:   bound minus best",
+            "gap:   from bound to best",
         )
     )

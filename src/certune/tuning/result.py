@@ -92,6 +92,20 @@ class TuningResult(Generalization):
         return max(0.0, float(self.upper_bound_exact - self.best_value_exact))
 
     @property
+    def best_score(self) -> float:
+        """Mean score of `best_params`, in the direction in which people read it.
+
+        For utilities without another meaning this is `best_value`; a log-loss is the loss itself,
+        of which less is better.
+        """
+        return float(self.family.score.of(self.best_value_exact))
+
+    @property
+    def score_bound(self) -> float:
+        """No setting has a better mean score: `upper_bound`, seen as a score."""
+        return float(self.family.score.of(self.upper_bound_exact))
+
+    @property
     def baselines(self) -> dict[str, float]:
         """Mean utility of every default setting of the family over all instances, by name."""
         return self.evaluation.baselines
@@ -162,7 +176,8 @@ class TuningResult(Generalization):
         """
         from certune.report import draw_landscape, landscape_figure
 
-        title = f"{self.status.name}: best mean utility {self.best_value:.6g}"
+        score = self.family.score
+        title = f"{self.status.name}: best mean {score.name} {self.best_score:.6g}"
         if ax is None:
             names = self.instance_names[: len(self.duals)]
             return landscape_figure(
@@ -175,11 +190,17 @@ class TuningResult(Generalization):
                 title=title,
                 instance_names=names,
                 path=path,
+                score=score,
             )
         if path is not None:
             raise ParameterError("Pass either path or ax: whoever made the axes saves the figure.")
         draw_landscape(
-            ax, self.landscape, self.best_region, self.baselines, log_scale=self._is_logarithmic
+            ax,
+            self.landscape,
+            self.best_region,
+            self.baselines,
+            log_scale=self._is_logarithmic,
+            score=score,
         )
         ax.set(xlabel=self.landscape.name, title=title)
         return ax.figure
@@ -195,7 +216,7 @@ class TuningResult(Generalization):
         Returns
         -------
         pandas.DataFrame
-            One row for each instance: the utility of the best setting (``tuned``) and of every
+            One row for each instance: the score of the best setting (``tuned``) and of every
             default. With one free parameter also the best that any setting reaches on this instance
             alone (``attainable``), and the number of pieces; both are missing for unfinished
             instances.
@@ -210,7 +231,10 @@ class TuningResult(Generalization):
         return {}
 
     def __repr__(self) -> str:
+        score, reached = self.family.score, f"best_value={self.best_value!r}"
+        if not score.is_utility:
+            reached = f"best {score.name} {self.best_score!r}"
         return (
-            f"TuningResult({self.status.name}, best_value={self.best_value!r}, "
+            f"TuningResult({self.status.name}, {reached}, "
             f"best_params={self.best_params!r}, gap={self.gap!r})"
         )

@@ -133,7 +133,8 @@ def tune(
         )
     segment = _line_of_the_free_parameter(family)
     run = _Run(family, listed, started, math.inf if timeout is None else started + timeout)
-    log = RunLog(header(family, len(listed), family.space, segment), progress)
+    heading = header(family, len(listed), family.space, segment)
+    log = RunLog(heading, progress, score=family.score)
     try:
         status = run.collect(n_jobs, callbacks, log)
         result = _result(run, segment, status, n_jobs)

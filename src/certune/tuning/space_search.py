@@ -72,9 +72,8 @@ def tune_space(
     started: float,
 ) -> SpaceTuningResult:
     """Tune several parameters; options are checked. See :func:`certune.tune`."""
-    log = RunLog(
-        header_of_search(family, len(instances), family.space), progress, ("boxes", "open")
-    )
+    heading = header_of_search(family, len(instances), family.space)
+    log = RunLog(heading, progress, ("boxes", "open"), family.score)
     workers = Workers(n_jobs, deadline)
     try:
         search = _SpaceSearch(family, instances, workers, random_state, started)

@@ -54,16 +54,18 @@ def _aligned(rows: Sequence[Row]) -> str:
 
 def _optimum(result: TuningResult) -> list[Row]:
     gap = f"{result.gap:.6g}" if result.gap else "0 (exact)"
-    best = f"{result.best_value:.6g}{_fraction(result.best_value_exact)}, mean utility"
+    score = result.family.score
+    fraction = _fraction(score.of(result.best_value_exact))
     return [
         ("status", str(result.status)),
-        ("best value", best),
-        ("upper bound", f"{result.upper_bound:.6g}, gap {gap}"),
+        ("best value", f"{result.best_score:.6g}{fraction}, mean {score}"),
+        (score.bound_name, f"{result.score_bound:.6g}, gap {gap}"),
     ]
 
 
 def _baselines(result: TuningResult) -> list[Row]:
-    reached = ", ".join(f"{name} {value:.6g}" for name, value in result.baselines.items())
+    scores = {name: result.family.score.of(value) for name, value in result.baselines.items()}
+    reached = ", ".join(f"{name} {value:.6g}" for name, value in scores.items())
     return [("baselines", reached), ("", _better_baseline(result))]
 
 

@@ -12,7 +12,7 @@ zero. Just below it they are too small for any polynomial, but their signs are k
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -31,83 +31,97 @@ Intervals = list[tuple[float, float]]
 Parts = list[tuple[float, float, int]]
 
 
-def accuracy_dual(
+def right_share(
     path: CoefficientPath,
     data: TrainingData,
+    shares: Sequence[Fraction],
     hits: Callable[[float], npt.NDArray[np.int64]],
-    name: str,
 ) -> PiecewiseFunction:
-    """Return the share of rows classified rightly, along a path on which margins were followed.
+    """Return how much of the validation data is classified rightly, as a function of lam.
 
     Parameters
     ----------
     path : CoefficientPath
-        The path.
+        The path, on which margins were followed.
     data : TrainingData
         The data.
+    shares : sequence of Fraction
+        How much each row counts.
     hits : callable
         Plain answers for all rows at a value of lam; asked at an end of the range if the margin
         of a row is too close to zero there.
-    name : str
-        Name of the parameter.
     """
     signs = data.instance.y_val
-    margins = _margins(path, data.validation)
-    certain = [
-        sorted([(*part, 1) for part in right] + [(*part, 0) for part in wrong])
-        for right, wrong in _certain_parts(margins, signs)
-    ]
+    margins = margin_polynomials(path, data.validation)
+    certain = certain_signs(margins, signs < 0.0)
     low, high = float(path.starts[0]), float(path.stops[-1])
     top = _vanishing(path, data)
     if top is None or not low < top[0] < top[1] < high:
-        return _share(_counted(certain, low, high, hits, name), len(signs))
+        return weighted_count(certain, shares, low, high, hits)
     below = [_until(parts, top[0]) for parts in certain]
     if not _keeps_its_signs(path, data, below):
-        return _share(_counted(certain, low, high, hits, name), len(signs))
+        return weighted_count(certain, shares, low, high, hits)
     extended = [[*parts[:-1], (parts[-1][0], top[0], parts[-1][2])] for parts in below]
-    counted = _counted(extended, low, top[0], hits, name)
+    counted = weighted_count(extended, shares, low, top[0], hits)
     # Margins of zero count for the first class, that is, for the sign -1.
-    return _share(_with_end(counted, top[1], high, int((signs < 0.0).sum())), len(signs))
+    first = [share for share, sign in zip(shares, signs.tolist(), strict=True) if sign < 0.0]
+    return _with_end(counted, top[1], high, sum(first, Fraction(0)))
 
 
-def _share(counted: PiecewiseFunction, n_rows: int) -> PiecewiseFunction:
-    return counted * Fraction(1, n_rows)
-
-
-def _counted(
+def weighted_count(
     certain: list[Parts],
+    shares: Sequence[Fraction],
     low: float,
     high: float,
-    hits: Callable[[float], npt.NDArray[np.int64]],
-    name: str,
+    answers: Callable[[float], npt.NDArray[np.int64]],
 ) -> PiecewiseFunction:
-    """Return the number of rows classified rightly, from what is certain of each."""
-    steps = []
-    for row, known in enumerate(certain):
+    """Return the sum of the shares of rows whose answer is 1, from what is certain of each.
+
+    Parameters
+    ----------
+    certain : list of list of (float, float, int)
+        For each row, intervals of lam in order with its answer there, 0 or 1.
+    shares : sequence of Fraction
+        How much each row counts.
+    low, high : float
+        The range.
+    answers : callable
+        Plain answers for all rows at an end of the range that is not certain.
+    """
+    constant = Fraction(0)
+    groups: defaultdict[Fraction, list[PiecewiseFunction]] = defaultdict(list)
+    for row, (known, share) in enumerate(zip(certain, shares, strict=True)):
+        if len(known) == 1 and known[0][:2] == (low, high):
+            constant += known[0][2] * share
+            continue
         parts = list(known)
         if not parts or parts[0][0] > low:
-            parts.insert(0, (low, low, int(hits(low)[row])))
+            parts.insert(0, (low, low, int(answers(low)[row])))
         if parts[-1][1] < high:
-            parts.append((high, high, int(hits(high)[row])))
+            parts.append((high, high, int(answers(high)[row])))
         starts, stops, values = zip(*parts, strict=True)
         n_gaps = len(parts) - 1
-        steps.append(PiecewiseFunction(starts, stops, values, [0] * n_gaps, [1] * n_gaps, 1, name))
-    total = sum_of(steps)
-    assert isinstance(total, PiecewiseFunction)
-    return total
+        step = PiecewiseFunction(starts, stops, values, [0] * n_gaps, [1] * n_gaps, 1, "lam")
+        groups[share].append(step)
+    start = PiecewiseFunction.constant(low, high, constant, "lam")
+    return sum_of([start, *(sum_of(steps) * share for share, steps in groups.items())])
 
 
-def _with_end(counted: PiecewiseFunction, low: float, high: float, value: int) -> PiecewiseFunction:
+def _with_end(
+    counted: PiecewiseFunction, low: float, high: float, value: Fraction
+) -> PiecewiseFunction:
     """Append a piece, after a gap in which nothing but the values on its two sides occur."""
-    last = int(counted.numerators[-1])
-    assert counted.denominator == 1
-    return PiecewiseFunction(
+    bottom = counted.denominator
+    values, lower, upper = (
+        [Fraction(int(top), bottom) for top in tops]
+        for tops in (counted.numerators, counted.gap_lower, counted.gap_upper)
+    )
+    return PiecewiseFunction.from_values(
         np.append(counted.starts, low),
         np.append(counted.stops, high),
-        [*counted.numerators, value],
-        [*counted.gap_lower, min(last, value)],
-        [*counted.gap_upper, max(last, value)],
-        1,
+        [*values, value],
+        [*lower, min(values[-1], value)],
+        [*upper, max(values[-1], value)],
         counted.name,
     )
 
@@ -122,7 +136,10 @@ def _vanishing(path: CoefficientPath, data: TrainingData) -> tuple[float, float]
     [column] = features
     place = path.pieces[-1].low
     # The gradient at zero is half the mean of a column, summed in floats.
-    size = 0.5 * float(np.abs(data.design[:, column]).mean() / data.penalties[column])
+    entries = np.abs(data.design[:, column])
+    if data.row_weights is not None:
+        entries = entries * data.row_weights
+    size = 0.5 * float(entries.mean() / data.penalties[column])
     error = (len(data.design) + 8) * UNIT * max(size, place)
     return place - 2.0 * error, place + 2.0 * error
 
@@ -145,13 +162,35 @@ def _keeps_its_signs(path: CoefficientPath, data: TrainingData, below: list[Part
     return bool(((known != 0.0) | zero).all())
 
 
-def _margins(path: CoefficientPath, rows: FloatArray) -> PolynomialPieces:
-    """Return the polynomials of all rows: those of the first row come first."""
-    polynomials = followed(path).transpose(2, 0, 1)
-    n_rows, n_pieces, width = polynomials.shape
+def margin_polynomials(path: CoefficientPath, rows: FloatArray) -> PolynomialPieces:
+    """Return the polynomials of all rows: those of the first row come first.
+
+    Parameters
+    ----------
+    path : CoefficientPath
+        A path on which the margins of the rows were followed.
+    rows : ndarray
+        The rows.
+    """
     # The margin of a row that is zero where coefficients are not is zero.
     matters = [(rows[:, columns] != 0.0).any(axis=1) for columns in path.columns]
     errors = np.column_stack(matters) * stated_errors(path, rows)
+    return stacked(path, followed(path).transpose(2, 0, 1), errors)
+
+
+def stacked(path: CoefficientPath, polynomials: FloatArray, errors: FloatArray) -> PolynomialPieces:
+    """Return polynomials of several rows over the pieces of a path, one row after the other.
+
+    Parameters
+    ----------
+    path : CoefficientPath
+        The path.
+    polynomials : ndarray of shape (n_rows, n_pieces, n_coefficients)
+        Chebyshev coefficients.
+    errors : ndarray of shape (n_rows, n_pieces)
+        Their errors.
+    """
+    n_rows, n_pieces, width = polynomials.shape
     nothing = np.zeros(n_rows * n_pieces - 1)
     return PolynomialPieces(
         np.tile(path.starts, n_rows),
@@ -164,24 +203,36 @@ def _margins(path: CoefficientPath, rows: FloatArray) -> PolynomialPieces:
     )
 
 
-def _certain_parts(
-    margins: PolynomialPieces, signs: FloatArray
-) -> list[tuple[Intervals, Intervals]]:
-    """Return for each row where it is certainly classified rightly, and where wrongly."""
-    n_pieces = margins.starts.size // signs.size
-    zero_is_right = np.repeat(signs < 0.0, n_pieces)
+def certain_signs(margins: PolynomialPieces, zero_is_right: npt.NDArray[np.bool_]) -> list[Parts]:
+    """Return for each row where its answer is certain: 1 where it is positive, else 0.
+
+    Parameters
+    ----------
+    margins : PolynomialPieces
+        Polynomials of the rows, as of :func:`stacked`.
+    zero_is_right : ndarray of bool
+        For each row, whether the answer is 1 where it is exactly zero.
+    """
+    n_rows = zero_is_right.size
+    n_pieces = margins.starts.size // n_rows
+    if_zero = np.repeat(zero_is_right, n_pieces)
     found: dict[bool, list[Cells]] = {True: [], False: []}
     cells = whole(margins)
     while cells.rows.size:
         zero = (cells.lower == 0.0) & (cells.upper == 0.0)
-        right = (cells.lower > 0.0) | (zero & zero_is_right[cells.rows])
-        wrong = (cells.upper < 0.0) | (zero & ~zero_is_right[cells.rows])
+        right = (cells.lower > 0.0) | (zero & if_zero[cells.rows])
+        wrong = (cells.upper < 0.0) | (zero & ~if_zero[cells.rows])
         found[True].append(cells.chosen(right))
         found[False].append(cells.chosen(wrong))
         open_ = cells.chosen(~(right | wrong))
         cells = halves(margins, open_.chosen(~resolved(margins, open_)))
-    parts = {answer: _by_row(margins, found[answer], n_pieces) for answer in (True, False)}
-    return [(parts[True][row], parts[False][row]) for row in range(signs.size)]
+    right_parts, wrong_parts = (_by_row(margins, found[key], n_pieces) for key in (True, False))
+    return [
+        sorted(
+            [(*part, 1) for part in right_parts[row]] + [(*part, 0) for part in wrong_parts[row]]
+        )
+        for row in range(n_rows)
+    ]
 
 
 def _by_row(

@@ -54,7 +54,7 @@ def is_dependent(face: Face, node: Node, column: int) -> bool:
         return False
     values, design = face.problem.transposed[column], face.smooth.design
     _, chances = face.smooth.gradient(node.lam, node.factor.anchor)
-    weights = chances * (1.0 - chances)
+    weights = face.problem.row_weights * chances * (1.0 - chances)
     normal = face.smooth.transposed @ (weights * values) / len(values)
     size = float(weights @ values**2) / len(values)
     # What the others leave of the column, squared: roughly, but fast.
@@ -96,9 +96,10 @@ def gradients(face: Face, node: Node) -> tuple[FloatArray, FloatArray]:
     For all features; those of active ones are lam in absolute value.
     """
     features, chances = face.problem.features, node.chances
-    moving = chances * (1.0 - chances) * (face.smooth.design @ node.slope)
+    pulls = face.problem.row_weights * chances
+    moving = pulls * (1.0 - chances) * (face.smooth.design @ node.slope)
     sizes = len(chances) * face.problem.penalties
-    return features @ chances / -sizes, features @ moving / sizes
+    return features @ pulls / -sizes, features @ moving / sizes
 
 
 def events_of(face: Face, node: Node, columns: list[int]) -> list[Event]:

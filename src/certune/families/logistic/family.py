@@ -1,4 +1,4 @@
-"""Regularised logistic regression as a family of algorithms, with lam as its parameter.
+"""Regularised logistic regression as a family of algorithms, with lam or C as its parameter.
 
 The model minimises
 
@@ -25,7 +25,6 @@ import numpy as np
 from certune.dual import DualFunction, PiecewisePolynomial
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family, Params
-from certune.families.logistic.accuracy import accuracy_dual
 from certune.families.logistic.instance import ClassificationInstance
 from certune.families.logistic.model import LogisticModel
 from certune.families.logistic.path import (
@@ -34,40 +33,36 @@ from certune.families.logistic.path import (
     solution_at,
 )
 from certune.families.logistic.rosset import SurrogatePath, surrogate_dual, surrogate_path
+from certune.families.logistic.scoring import MARGIN_TARGET, METRICS, Metric, metric_of
+from certune.families.logistic.strength import Strength
 from certune.families.logistic.training import TrainingData
-from certune.families.logistic.utility import (
-    hits_at,
-    log_loss_at,
-    log_loss_dual,
-    margins,
-    mean_loss,
-)
 from certune.pfaffian.bounds.applications import logistic_surrogate_structure
 from certune.pfaffian.structure import HomogeneousStructure
+from certune.scores import Score
 from certune.space import LogReal, ParameterSpace, Segment
 
 PENALTIES = ("l1", "l2")
-METRICS = ("log-loss", "accuracy")
 # Share of the tolerance at which curves are aimed; five stated errors must fit into a gap.
 CURVE_SHARE = 0.05
-# Aims for margins and for single solutions.
-MARGIN_TARGET = 1e-11
+# Aim for single solutions.
 SOLUTION_TARGET = 1e-13
 LARGEST_LAM = 1e100
+DEFAULT_LAM = (1e-4, 10.0)
 
 
 class RegularizedLogistic(Family):
-    """Logistic regression with an l1 or l2 penalty, tuned over its weight lam.
+    """Logistic regression with an l1 or l2 penalty, tuned over its weight.
 
     Parameters
     ----------
     penalty : {"l2", "l1"}, default="l2"
         lam times the sum of squared, or of absolute, coefficients; see Notes for scikit-learn's C.
-    lam : tuple of float, default=(1e-4, 10.0)
-        Range of lam, ``0 < low < high``.
-    metric : {"log-loss", "accuracy"}, default="log-loss"
-        Utility on the validation data: `max_loss` minus the mean log-loss (natural logarithm), cut
-        off at 0; or the share of points that are classified rightly.
+    lam : tuple of float, optional
+        Range of lam, ``0 < low < high``; (1e-4, 10.0) if no range is given.
+    metric : {"log-loss", "accuracy", "balanced-accuracy", "roc-auc", "brier"}
+        The score on the validation data, log-loss (natural logarithm) by default. The utility that
+        is maximised is the score itself, or for losses `max_loss` (1 for the Brier score) minus the
+        loss, cut off at 0.
     fit_intercept : bool, default=True
         Whether the model has an intercept, which has no penalty.
     standardize : bool, default=False
@@ -77,14 +72,17 @@ class RegularizedLogistic(Family):
         The constant H of the utility with values in [0, H]; a loss beyond it counts as H. Guessing
         has a loss of 0.69.
     tolerance : float, default=1e-8
-        Aim for the error of log-loss curves and for the gap of the optimum; the stated errors of
-        the result say what was reached. The accuracy is exact.
+        Aim for the error of smooth curves and for the gap of the optimum; the stated errors of
+        the result say what was reached. Scores that count are exact.
+    C : tuple of float, optional
+        Range of scikit-learn's C instead of one of lam. For instances of different sizes one C
+        is not one lam, see Notes; that of cross-validation is C.
 
     Notes
     -----
     scikit-learn's ``LogisticRegression`` minimises C times the *sum* of losses plus |b|_2^2 / 2,
     or plus |b|_1. For m training points, C = 1 / (2 m lam) with l2 and C = 1 / (m lam) with l1;
-    lam = 1 / (2 m C) and lam = 1 / (m C).
+    lam = 1 / (2 m C) and lam = 1 / (m C). With sample weights m is their sum.
 
     What is proved and what is estimated is told in ``docs/theory/logistic-path.md``.
 
@@ -100,12 +98,13 @@ class RegularizedLogistic(Family):
     def __init__(
         self,
         penalty: str = "l2",
-        lam: tuple[float, float] = (1e-4, 10.0),
+        lam: tuple[float, float] | None = None,
         metric: str = "log-loss",
         fit_intercept: bool = True,
         standardize: bool = False,
         max_loss: float = 2.0,
         tolerance: float = 1e-8,
+        C: tuple[float, float] | None = None,
     ) -> None:
         self.penalty = _choice("penalty", penalty, PENALTIES)
         self.metric = _choice("metric", metric, METRICS)
@@ -113,11 +112,14 @@ class RegularizedLogistic(Family):
         self.standardize = _flag("standardize", standardize)
         self.max_loss = _positive("max_loss", max_loss)
         self._tolerance = _positive("tolerance", tolerance)
-        if not isinstance(lam, (tuple, list, np.ndarray)) or len(lam) != 2:
-            raise ParameterError(f"lam must be a range (low, high), got {lam!r}")
-        self._space = ParameterSpace((LogReal("lam", *lam),))
-        if self.lam[1] > LARGEST_LAM:
-            raise ParameterError(f"lam must be at most {LARGEST_LAM}, got the range {lam!r}")
+        if lam is not None and C is not None:
+            raise ParameterError(f"give a range of lam or of C, not both, got {lam!r} and {C!r}")
+        name, ends = ("lam", lam or DEFAULT_LAM) if C is None else ("C", C)
+        if not isinstance(ends, (tuple, list, np.ndarray)) or len(ends) != 2:
+            raise ParameterError(f"{name} must be a range (low, high), got {ends!r}")
+        self._space = ParameterSpace((LogReal(name, *ends),))
+        if self.range[1] > LARGEST_LAM:
+            raise ParameterError(f"{name} must be at most {LARGEST_LAM}, got the range {ends!r}")
 
     @property
     def space(self) -> ParameterSpace:
@@ -125,33 +127,61 @@ class RegularizedLogistic(Family):
         return self._space
 
     @property
-    def lam(self) -> tuple[float, float]:
-        """The range of lam."""
+    def parameter(self) -> str:
+        """Which parameter is tuned: ``"lam"`` or ``"C"``."""
+        return self._space.parameters[0].name
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The range of the parameter."""
         (parameter,) = self._space.parameters
         assert isinstance(parameter, LogReal)
         return parameter.low, parameter.high
 
     @property
+    def lam(self) -> tuple[float, float]:
+        """The range of lam, where that is the parameter."""
+        if self.parameter != "lam":
+            raise ParameterError(
+                f"{self!r} is tuned over C, and lam depends on the number of training points: "
+                "give a range of lam instead"
+            )
+        return self.range
+
+    @property
+    def _scored(self) -> Metric:
+        return metric_of(self.metric, self.max_loss)
+
+    @property
+    def score(self) -> Score:
+        """Name and direction of the metric."""
+        return self._scored.score
+
+    @property
     def tolerance(self) -> float:
-        """Aim for the error of curves and for the gap; 0 for the accuracy, which is exact."""
-        return self._tolerance if self.metric == "log-loss" else 0.0
+        """Aim for the error of curves and for the gap; 0 for scores that count."""
+        return 0.0 if self._scored.is_exact else self._tolerance
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """From 0 to the largest utility: `max_loss`, or 1 for the accuracy."""
-        return 0.0, self.max_loss if self.metric == "log-loss" else 1.0
+        """From 0 to the largest utility: `max_loss` for the log-loss, else 1."""
+        return 0.0, self._scored.largest
 
     @property
     def baselines(self) -> dict[str, dict[str, Any]]:
-        """The two ends of the range and the middle of its logarithm."""
-        low, high = self.lam
+        """The two ends of the range, the middle of its logarithm, and scikit-learn's C of 1."""
+        low, high = self.range
         middle = min(max(math.sqrt(low) * math.sqrt(high), low), high)
-        return {"weakest": {"lam": low}, "middle": {"lam": middle}, "strongest": {"lam": high}}
+        weakest, strongest = (low, high) if self.parameter == "lam" else (high, low)
+        settings = {"weakest": weakest, "middle": middle, "strongest": strongest}
+        if self.parameter == "C":
+            settings["scikit-learn's default"] = 1.0
+        return {name: {self.parameter: value} for name, value in settings.items()}
 
     def __repr__(self) -> str:
-        parts = [f"{self.penalty!r}, lam={self.lam}, metric={self.metric!r}"]
+        parts = [f"{self.penalty!r}, {self.parameter}={self.range}, metric={self.metric!r}"]
         parts += [f"fit_intercept={self.fit_intercept}, standardize={self.standardize}"]
-        if self.metric == "log-loss":
+        if not self._scored.is_exact:
             parts.append(f"max_loss={self.max_loss}, tolerance={self._tolerance}")
         return f"RegularizedLogistic({', '.join(parts)})"
 
@@ -167,10 +197,22 @@ class RegularizedLogistic(Family):
                 f"expected a ClassificationInstance, got {type(instance).__name__}; make one with "
                 "certune.ClassificationInstance(X, y, X_val, y_val)"
             )
+        self._scored.check(instance)
 
     def instance_fingerprint(self, instance: ClassificationInstance) -> str:
         """Hash of the instance's content."""
         return instance.fingerprint
+
+    def strength(self, instance: ClassificationInstance) -> Strength:
+        """Return which lam the parameter stands for on an instance.
+
+        Parameters
+        ----------
+        instance : ClassificationInstance
+            The data, of which only the weight of the training points matters.
+        """
+        doubled = 2.0 if self.penalty == "l2" else 1.0
+        return Strength(self.parameter, doubled * instance.total_weight)
 
     def data(self, instance: ClassificationInstance) -> TrainingData:
         """Return the prepared data of an instance."""
@@ -178,27 +220,27 @@ class RegularizedLogistic(Family):
         return TrainingData(instance, self.penalty, self.fit_intercept, self.standardize)
 
     def solve(self, instance: ClassificationInstance, params: Params) -> LogisticModel:
-        """Fit the model at one value of lam.
+        """Fit the model at one value of the parameter.
 
         Parameters
         ----------
         instance : ClassificationInstance
             The data.
         params : mapping or float
-            lam, any positive number.
+            lam or C, any positive number.
 
         Returns
         -------
         LogisticModel
             Coefficients with a proved error, and what is special about the columns.
         """
-        data, lam = self.data(instance), self._lam(params)
+        data, lam = self.data(instance), self._lam(instance, params)
         solution = solution_at(data, lam, SOLUTION_TARGET)
         function = data.centred(solution.coefficients)
         return LogisticModel(lam, function, instance.classes, solution.radius, *data.columns)
 
     def run_exact(self, instance: ClassificationInstance, params: Params) -> Fraction:
-        """Utility at one value of lam; for the log-loss a float within the tolerance.
+        """Utility at one value of the parameter; for losses a float within the tolerance.
 
         Raises
         ------
@@ -206,39 +248,33 @@ class RegularizedLogistic(Family):
             If a validation point lies on the boundary between the classes up to the error of
             the solution.
         """
-        data, lam = self.data(instance), self._lam(params)
-        solution = solution_at(data, lam, SOLUTION_TARGET)
-        if self.metric == "log-loss":
-            return log_loss_at(solution, data.validation, self.max_loss)
-        hits = hits_at(solution, data)
-        return Fraction(int(hits.sum()), len(hits))
+        data, lam = self.data(instance), self._lam(instance, params)
+        return self._scored.at(solution_at(data, lam, SOLUTION_TARGET), data)
 
     def path(self, instance: ClassificationInstance) -> CoefficientPath:
         """Return the coefficients as functions of lam over the whole range."""
-        low, high = self.lam
-        return self._path(self.data(instance), low, high)
+        return self._path(self.data(instance), *self.strength(instance).span(*self.range))
 
     def _path(self, data: TrainingData, low: float, high: float) -> CoefficientPath:
-        quantity, target = mean_loss(data.validation), CURVE_SHARE * self._tolerance
-        if self.metric == "accuracy":
-            quantity, target = margins(data.validation), MARGIN_TARGET
-        return coefficient_path(data, low, high, quantity, target)
+        metric = self._scored
+        target = MARGIN_TARGET if metric.is_exact else CURVE_SHARE * self._tolerance
+        return coefficient_path(data, low, high, metric.quantity(data), target)
 
     def dual(self, instance: ClassificationInstance, along: Segment | None = None) -> DualFunction:
-        """Utility as a function of lam.
+        """Utility as a function of the parameter.
 
         Parameters
         ----------
         instance : ClassificationInstance
             The data.
         along : Segment, optional
-            A part of the range of lam; by default all of it.
+            A part of the range; by default all of it.
 
         Returns
         -------
         PiecewisePolynomial or PiecewiseFunction
-            Log-loss: polynomials in log lam with stated errors. Accuracy: constant pieces, with
-            the breakpoints enclosed.
+            Losses: polynomials in the parameter's logarithm with stated errors. Scores that
+            count: constant pieces, with the breakpoints enclosed.
         """
         whole = self.space.default_segment()
         segment = whole if along is None else along
@@ -246,17 +282,16 @@ class RegularizedLogistic(Family):
             whole.origin,
             whole.direction,
         ):
-            raise ParameterError(f"lam must be the coordinate of the segment, got {along!r}")
-        data = self.data(instance)
-        path = self._path(data, segment.low, segment.high)
-        if self.metric == "log-loss":
-            return log_loss_dual(path, data.validation, self.max_loss, segment.name)
-
-        def hits(lam: float) -> Any:
-            solution = solution_at(data, lam, SOLUTION_TARGET)
-            return hits_at(solution, data)
-
-        return accuracy_dual(path, data, hits, segment.name)
+            raise ParameterError(
+                f"{self.parameter} must be the coordinate of the segment, got {along!r}"
+            )
+        data, strength, metric = self.data(instance), self.strength(instance), self._scored
+        path = self._path(data, *strength.span(segment.low, segment.high))
+        along_lam = metric.along(path, data, lambda lam: solution_at(data, lam, SOLUTION_TARGET))
+        function = strength.function(along_lam, segment.low, segment.high)
+        if isinstance(function, PiecewisePolynomial):
+            return function.clip(0.0, metric.largest)
+        return function
 
     def surrogate(self, instance: ClassificationInstance, epsilon: float) -> SurrogatePath:
         """Return the piecewise linear surrogate of the path (`thm:rosset1`).
@@ -269,6 +304,8 @@ class RegularizedLogistic(Family):
             Step of lam; its error is of the order of epsilon squared for epsilon up to about a
             third of the lower end of the range.
         """
+        if instance.weights is not None:
+            raise ParameterError("surrogates are for training points without weights")
         return surrogate_path(self.data(instance), *self.lam, epsilon)
 
     def surrogate_dual(
@@ -320,27 +357,28 @@ class RegularizedLogistic(Family):
             )
         return logistic_surrogate_structure(n_training, n_validation, self.lam, epsilon)
 
-    def _lam(self, params: Params) -> float:
-        """Return lam; any positive number is allowed, not only the range."""
+    def _lam(self, instance: ClassificationInstance, params: Params) -> float:
+        """Return lam; any positive parameter is allowed, not only the range."""
+        name = self.parameter
         if isinstance(params, Mapping):
-            if set(params) != {"lam"}:
-                raise ParameterError(f"expected a value for exactly 'lam', got {dict(params)!r}")
-            params = params["lam"]
-        lam = _positive("lam", params)
-        if lam > LARGEST_LAM:
-            raise ParameterError(f"lam must be at most {LARGEST_LAM}, got {lam!r}")
-        return lam
+            if set(params) != {name}:
+                raise ParameterError(f"expected a value for exactly {name!r}, got {dict(params)!r}")
+            params = params[name]
+        value = _positive(name, params)
+        if value > LARGEST_LAM:
+            raise ParameterError(f"{name} must be at most {LARGEST_LAM}, got {value!r}")
+        return self.strength(instance).lam(value)
 
 
-def inverse_strength(lam: float, n_samples: int, penalty: str) -> float:
+def inverse_strength(lam: float, n_samples: float, penalty: str) -> float:
     """Return scikit-learn's C for lam: ``1 / (2 m lam)`` with l2 and ``1 / (m lam)`` with l1.
 
     Parameters
     ----------
     lam : float
         Weight of the penalty relative to the mean loss.
-    n_samples : int
-        Number m of training points.
+    n_samples : float
+        Number m of training points, or the sum of their weights.
     penalty : {"l1", "l2"}
         The penalty.
     """

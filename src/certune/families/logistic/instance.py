@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +38,9 @@ class ClassificationInstance:
         Their labels. It may happen that all are of one class; both utilities are defined then.
     name : str, optional
         Shown in messages and reports.
+    sample_weight, sample_weight_val : array-like, optional
+        How much each training point counts in the fit, and each validation point in the score;
+        at least 0, equal by default. Training points of weight 0 take no part.
 
     Attributes
     ----------
@@ -46,6 +50,8 @@ class ClassificationInstance:
         Labels as -1 and 1, in the order of `classes`.
     classes : tuple
         The two labels, sorted.
+    weights, weights_val : ndarray of float or None
+        The weights; None if all are 1.
 
     Raises
     ------
@@ -64,6 +70,8 @@ class ClassificationInstance:
     y_val: FloatArray
     classes: tuple[Any, Any]
     name: str | None
+    weights: FloatArray | None
+    weights_val: FloatArray | None
 
     def __init__(
         self,
@@ -72,6 +80,8 @@ class ClassificationInstance:
         X_val: ArrayLike,
         y_val: ArrayLike,
         name: str | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
     ) -> None:
         if name is not None and not isinstance(name, str):
             raise InputError(f"name must be a string, got {name!r}")
@@ -82,6 +92,10 @@ class ClassificationInstance:
                 f"{validation.shape[1]}"
             )
         labels, held_out = _labels(y, "y", len(features)), _labels(y_val, "y_val", len(validation))
+        weights = checked_weights(sample_weight, "sample_weight", len(features))
+        if weights is not None and not weights.all():
+            features, labels = features[weights > 0.0], labels[weights > 0.0]
+            weights = checked_weights(weights[weights > 0.0], "sample_weight", len(labels))
         classes = _classes(labels)
         fields = {
             "X": features,
@@ -90,6 +104,8 @@ class ClassificationInstance:
             "y_val": _validation_signs(held_out, classes),
             "classes": classes,
             "name": name,
+            "weights": weights,
+            "weights_val": checked_weights(sample_weight_val, "sample_weight_val", len(validation)),
         }
         for field, value in fields.items():
             if isinstance(value, np.ndarray):
@@ -101,12 +117,34 @@ class ClassificationInstance:
         """Number of columns p."""
         return int(self.X.shape[1])
 
+    @property
+    def total_weight(self) -> float:
+        """Sum of the training weights: the number of training points if these count alike."""
+        return float(len(self.X)) if self.weights is None else float(self.weights.sum())
+
+    @cached_property
+    def validation_shares(self) -> FloatArray:
+        """How much each validation point counts; the sum is 1 up to rounding."""
+        if self.weights_val is None:
+            return np.full(len(self.X_val), 1.0 / len(self.X_val))
+        return np.asarray(self.weights_val / self.weights_val.sum())
+
+    @property
+    def exact_validation_weights(self) -> list[Fraction]:
+        """Weights of the validation points, as the fractions that these floats are."""
+        if self.weights_val is None:
+            return [Fraction(1)] * len(self.X_val)
+        return [Fraction(weight) for weight in self.weights_val.tolist()]
+
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the data; the name does not count."""
         digest = hashlib.sha256(repr((self.X.shape, self.X_val.shape, self.classes)).encode())
         for array in (self.X, self.y, self.X_val, self.y_val):
             digest.update(array.tobytes())
+        for what, weights in (("weights", self.weights), ("weights_val", self.weights_val)):
+            if weights is not None:
+                digest.update(what.encode() + weights.tobytes())
         return digest.hexdigest()
 
     def __repr__(self) -> str:
@@ -142,6 +180,39 @@ def _features(values: ArrayLike, what: str) -> FloatArray:
     if np.abs(array).max() > 1e100:
         raise InputError(f"{what} has values beyond 1e100; divide the columns by their scale")
     return array
+
+
+def checked_weights(values: ArrayLike | None, what: str, size: int) -> FloatArray | None:
+    """Return weights of rows, or None if all are 1; raise `InputError` if not usable.
+
+    Parameters
+    ----------
+    values : array-like of shape (size,), float or None
+        The weights; one number stands for all.
+    what : str
+        How messages call them.
+    size : int
+        Number of rows.
+    """
+    if values is None:
+        return None
+    try:
+        array = np.asarray(values, dtype=np.float64) + 0.0
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers: {error}") from error
+    if array.ndim == 0:
+        array = np.full(size, float(array))
+    if array.shape != (size,):
+        raise InputError(f"{what} must have one number for each of {size} rows, got {array.shape}")
+    wrong = np.flatnonzero(~((array >= 0.0) & (array < 1e100)))
+    if wrong.size:
+        raise InputError(
+            f"{what} has the value {array[wrong[0]]} in row {wrong[0]}; weights must be finite and "
+            "at least 0: drop rows that should not count"
+        )
+    if not array.any():
+        raise InputError(f"{what} is 0 for all rows; give at least one row a positive weight")
+    return None if (array == 1.0).all() else array
 
 
 def _labels(values: ArrayLike, what: str, size: int) -> NDArray[Any]:

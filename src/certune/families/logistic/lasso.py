@@ -271,7 +271,7 @@ class _Follower:
                 factor = factor or smooth.factorise(lam, point, weights)
                 if factor is None:
                     return None
-                normal = self._normal(face, event, weights)
+                normal = self._normal(face, event, self.problem.row_weights * weights)
                 slope = factor.solve(smooth.linear)
             bottom = -event.sign - float(normal @ slope)
             if bottom == 0.0:
@@ -313,7 +313,8 @@ class _Follower:
             return float(point[face.columns == event.column][0])
         column = self.problem.transposed[event.column]
         size = len(column) * float(self.problem.penalties[event.column])
-        return -float(column @ chances) / size - event.sign * lam
+        pulls = self.problem.row_weights * chances
+        return -float(column @ pulls) / size - event.sign * lam
 
     def _consistent(self, face: Face, node: Node) -> tuple[Face, Node]:
         """Return the face on which the path goes on below a solution.

@@ -109,11 +109,13 @@ def coefficient_path(
         Aim for its error.
     """
     if data.penalty == "l2":
-        problem = ridge_problem(data.design, data.penalties)
+        problem = ridge_problem(data.design, data.penalties, data.row_weights)
         pieces = ridge_path(problem, low, high, quantity, target)
         everything = np.arange(data.design.shape[1])
         return CoefficientPath(pieces, [problem.expanded] * len(pieces), [everything] * len(pieces))
-    found = lasso_path(LassoProblem(data.design, data.penalties), low, high, quantity, target)
+    found = lasso_path(
+        LassoProblem(data.design, data.penalties, data.row_weights), low, high, quantity, target
+    )
     return CoefficientPath(
         [part.piece for part in found],
         [part.face.expanded for part in found],
@@ -135,9 +137,11 @@ def solution_at(data: TrainingData, lam: float, target: float) -> Solution:
         Aim for the error of the coefficients.
     """
     if data.penalty == "l2":
-        problem = ridge_problem(data.design, data.penalties)
+        problem = ridge_problem(data.design, data.penalties, data.row_weights)
         node: Node = problem.solve(lam, np.zeros(problem.design.shape[1]), target)
         everything = np.arange(data.design.shape[1])
         return Solution(problem.expanded(node.point), everything, node.radius)
-    face, node = lasso_solution(LassoProblem(data.design, data.penalties), lam, target)
+    face, node = lasso_solution(
+        LassoProblem(data.design, data.penalties, data.row_weights), lam, target
+    )
     return Solution(face.expanded(node.point), face.columns, node.radius)

@@ -26,7 +26,9 @@ NARROWEST = 1e-3
 NODE_SHARE = 0.01
 
 
-def ridge_problem(design: FloatArray, penalties: FloatArray) -> SmoothProblem:
+def ridge_problem(
+    design: FloatArray, penalties: FloatArray, weights: FloatArray | None = None
+) -> SmoothProblem:
     """Return the smooth problem of the l2 penalty.
 
     With more features than rows it is posed in the row space.
@@ -38,16 +40,21 @@ def ridge_problem(design: FloatArray, penalties: FloatArray) -> SmoothProblem:
     penalties : ndarray
         Factors of the coefficients in the penalty, for the columns without the intercept; all
         equal if there are more of them than rows.
+    weights : ndarray, optional
+        Weights of the rows, of mean 1.
     """
     (n_rows, n_columns), n_features = design.shape, penalties.size
     free = np.zeros(n_columns - n_features)
     if n_features <= n_rows:
-        return SmoothProblem(design, np.zeros(n_columns), np.append(2.0 * penalties**2, free))
+        quadratic = np.append(2.0 * penalties**2, free)
+        return SmoothProblem(design, np.zeros(n_columns), quadratic, weights=weights)
     basis, _ = np.linalg.qr(design[:, :n_features].T)
     rotated = np.column_stack((design[:, :n_features] @ basis, design[:, n_features:]))
     quadratic = np.append(np.full(basis.shape[1], 2.0 * penalties[0] ** 2), free)
     linear = np.zeros(quadratic.size)
-    return RotatedProblem(np.ascontiguousarray(rotated), linear, quadratic, design, basis)
+    return RotatedProblem(
+        np.ascontiguousarray(rotated), linear, quadratic, design, basis, weights=weights
+    )
 
 
 def ridge_path(

@@ -2,10 +2,11 @@
 
 Where the signs of the coefficients are fixed, both penalised problems read: minimise
 
-    (1/m) sum_i log(1 + exp(-a_i . b)) + lam (linear . b + quadratic . b^2 / 2),
+    (1/m) sum_i v_i log(1 + exp(-a_i . b)) + lam (linear . b + quadratic . b^2 / 2),
 
-with a_i = y_i (x_i, 1). For the l2 penalty ``quadratic`` is 2 on all coefficients but the
-intercept; for the l1 penalty ``linear`` has the signs of the active coefficients.
+with a_i = y_i (x_i, 1) and row weights v_i of mean 1, all 1 unless weights were given. For the l2
+penalty ``quadratic`` is 2 on all coefficients but the intercept; for the l1 penalty ``linear`` has
+the signs of the active coefficients.
 
 Error bound. Let H be the Hessian at b, g the gradient, delta = b* - b the way to the minimum,
 t = max_i |a_i . delta| and nu = |g| in the norm of H^-1. The logistic function satisfies
@@ -19,8 +20,9 @@ so that it covers an intercept without penalty too.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,11 +34,14 @@ from certune.errors import UndecidedError
 from certune.kernels.newton import (
     FACTOR_SLACK,
     MOST_REFINEMENTS,
+    REFINED,
+    REUSED,
     accurate_residual,
     distance_bound,
     refined,
     solved_near,
 )
+from certune.kernels.products import accurate_transposed_product
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -143,11 +148,19 @@ class SmoothProblem:
         Rows a_i.
     linear, quadratic : ndarray of shape (r,)
         The penalty.
+    weights : ndarray of shape (m,), optional
+        Weights v_i of the rows, of mean 1.
     """
 
     design: FloatArray
     linear: FloatArray
     quadratic: FloatArray
+    weights: FloatArray | None = field(default=None, kw_only=True)
+
+    @property
+    def row_weights(self) -> Any:
+        """Weights of the rows, or the number 1."""
+        return 1.0 if self.weights is None else self.weights
 
     @cached_property
     def transposed(self) -> FloatArray:
@@ -163,9 +176,9 @@ class SmoothProblem:
         """Return the gradient of the penalty, without the factor lam."""
         return self.linear + self.quadratic * point
 
-    def factorise(self, lam: float, point: FloatArray, weights: FloatArray) -> Factor | None:
-        """Factorise the Hessian at a point with these weights; None if it is singular."""
-        scaled = self.design * np.sqrt(weights / len(self.design))[:, None]
+    def factorise(self, lam: float, point: FloatArray, curvatures: FloatArray) -> Factor | None:
+        """Factorise the Hessian at a point with these curvatures; None if it is singular."""
+        scaled = self.design * np.sqrt(self.row_weights * curvatures / len(self.design))[:, None]
         hessian = dsyrk(1.0, scaled.T, lower=1)
         diagonal = np.einsum("ii->i", hessian)
         diagonal += lam * self.quadratic
@@ -181,7 +194,7 @@ class SmoothProblem:
         It costs a product with the design instead of a factorisation.
         """
         chances = expit(-(self.design @ factor.anchor))
-        weighted = chances * (1.0 - chances) * column / len(chances)
+        weighted = self.row_weights * chances * (1.0 - chances) * column / len(chances)
         products, own = self.transposed @ weighted, float(column @ weighted)
         old, size = factor.lower, len(factor.lower)
         row, _ = dtrtrs(old[:place, :place], products[:place], lower=1)
@@ -252,15 +265,15 @@ class SmoothProblem:
         return least
 
     def _objective(self, lam: float, point: FloatArray) -> float:
-        losses = np.logaddexp(0.0, -(self.design @ point))
+        losses = self.row_weights * np.logaddexp(0.0, -(self.design @ point))
         penalty = (self.linear + 0.5 * self.quadratic * point) @ point
         return float(losses.mean() + lam * penalty)
 
     def gradient(self, lam: float, point: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the gradient and the chances."""
         chances = expit(-(self.design @ point))
-        gradient = lam * self.penalty_gradient(point) - self.transposed @ chances / len(chances)
-        return gradient, chances
+        pulls = self.transposed @ (self.row_weights * chances) / len(chances)
+        return lam * self.penalty_gradient(point) - pulls, chances
 
     def solve_near(
         self, lams: FloatArray, starts: FloatArray, target: float, near: list[Factor]
@@ -310,6 +323,10 @@ class SmoothProblem:
         nodes: dict[int, Node],
     ) -> None:
         """Solve for some lam with one factor, and keep what has converged."""
+        if self.weights is not None:
+            for k in which.tolist():
+                self._try_chord(factor, float(lams[k]), starts[k], target, k, nodes)
+            return
         solutions = solved_near(
             self.design, self.transposed, lams[which], self.linear, factor.lower,
             factor.inverse_norm, self.largest_row, factor.anchor, starts[which], target,
@@ -326,11 +343,92 @@ class SmoothProblem:
         No margin differs by more than `moved` from where the factor belongs to. Returns the
         point, the bound of its distance to the solution, the slope and the chances.
         """
+        if self.weights is not None:
+            return self._refined_in_steps(lam, point, factor, moved, target)
         solution: tuple[FloatArray, float, FloatArray, FloatArray] = refined(
             self.design, self.transposed, lam, self.linear, self.quadratic, factor.lower,
             factor.inverse_norm, self.largest_row, point, moved, target,
         )  # fmt: skip
         return solution
+
+    def _try_chord(
+        self,
+        factor: Factor,
+        lam: float,
+        start: FloatArray,
+        target: float,
+        place: int,
+        nodes: dict[int, Node],
+    ) -> None:
+        """Take steps with one factor, refine, and keep the solution if it has converged."""
+        point, before = start, REUSED
+        moved = float(np.abs(self.design @ (start - factor.anchor)).max(initial=0.0))
+        while moved <= REUSED:
+            gradient, _ = self.gradient(lam, point)
+            step = -factor.solve(gradient)
+            reach = float(np.abs(self.design @ step).max(initial=0.0))
+            point, moved = point + step, moved + reach
+            if not reach <= 0.5 * before:
+                return
+            if reach <= REFINED:
+                found = self._refined_in_steps(lam, point, factor, moved, target)
+                if found[1] <= MOST_EXCESS * target:
+                    nodes[place] = Node(lam, *found, 0, factor)
+                return
+            before = reach
+
+    def _refined_in_steps(
+        self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
+    ) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+        """Do what :meth:`refined` says, with the error bound of :meth:`_judged`."""
+        best, smallest, at_best = point, math.inf, np.empty(0)
+        for _ in range(MOST_REFINEMENTS):
+            gradient, radius, chances = self._judged(lam, point, factor, moved)
+            gain = radius / smallest if radius < smallest else 1.0
+            if radius < smallest or at_best.size == 0:
+                best, smallest, at_best = point, radius, chances
+            if smallest <= target or gain > 0.5:
+                break
+            step = -factor.solve(gradient)
+            moved += float(np.abs(self.design @ step).max(initial=0.0))
+            point = point + step
+        return best, smallest, -factor.solve(self.penalty_gradient(best)), at_best
+
+    def _judged(
+        self, lam: float, point: FloatArray, factor: Factor, moved: float
+    ) -> tuple[FloatArray, float, FloatArray]:
+        """Return the gradient, the bound of the error, and the chances."""
+        gradient, rounding, spread, chances = self._residual(
+            self.design, self.transposed, point, lam * self.penalty_gradient(point)
+        )
+        grown = math.exp(0.5 * moved)
+        nu = grown * (factor.norm(gradient) + factor.inverse_norm * rounding + spread)
+        reach = grown * factor.inverse_norm
+        return gradient, distance_bound(nu, reach, self.largest_row), chances
+
+    def _residual(
+        self, design: FloatArray, transposed: FloatArray, point: FloatArray, penalty: FloatArray
+    ) -> tuple[FloatArray, float, float, FloatArray]:
+        """Return penalty plus gradient of the loss accurately, bounds of its errors, and chances.
+
+        As :func:`certune.kernels.newton.accurate_residual`, with weights. An error e_i of a chance
+        changes the gradient by v_i e_i a_i / m, which in the norm of H^-1 is at most
+        sqrt(mean(v e^2 / (p (1 - p)))).
+        """
+        if self.weights is None:
+            plain: tuple[FloatArray, float, float, FloatArray] = accurate_residual(
+                design, transposed, point, penalty
+            )
+            return plain
+        margins = accurate_transposed_product(transposed, point)
+        chances = expit(-margins)
+        curvatures = np.maximum(chances * (1.0 - chances), 1e-300)
+        errors = 5.0 * UNIT * (curvatures * (np.abs(margins) + 1.0) + chances)
+        spread = math.sqrt(float((self.weights * errors**2 / curvatures).mean()))
+        pulls = accurate_transposed_product(design, self.weights * chances)
+        gradient = penalty - pulls / len(chances)
+        sizes = np.abs(penalty) + np.abs(gradient)
+        return gradient, 8.0 * UNIT * float(np.linalg.norm(sizes)), spread, chances
 
     def expanded(self, point: FloatArray) -> FloatArray:
         """Return the coefficients that a point stands for: the point itself."""
@@ -364,18 +462,7 @@ class RotatedProblem(SmoothProblem):
         self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
     ) -> tuple[FloatArray, float, FloatArray, FloatArray]:
         """Refine a point; its error is bounded in the original coordinates."""
-        best, smallest, at_best = point, math.inf, np.empty(0)
-        for _ in range(MOST_REFINEMENTS):
-            inside, radius, chances = self._judged(lam, point, factor, moved)
-            gain = radius / smallest if radius < smallest else 1.0
-            if radius < smallest:
-                best, smallest, at_best = point, radius, chances
-            if smallest <= target or gain > 0.5:
-                break
-            step = -factor.solve(inside)
-            moved += float(np.abs(self.design @ step).max(initial=0.0))
-            point = point + step
-        return best, smallest, -factor.solve(self.penalty_gradient(best)), at_best
+        return self._refined_in_steps(lam, point, factor, moved, target)
 
     def _judged(
         self, lam: float, point: FloatArray, factor: Factor, moved: float
@@ -385,7 +472,7 @@ class RotatedProblem(SmoothProblem):
         n_features, rank = self.basis.shape
         penalty = lam * self.quadratic[0] * coefficients
         penalty[n_features:] = 0.0
-        gradient, rounding, spread, chances = accurate_residual(
+        gradient, rounding, spread, chances = self._residual(
             self.original, self._original_transposed, coefficients, penalty
         )
         inside = np.append(self.basis.T @ gradient[:n_features], gradient[n_features:])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,10 +50,18 @@ class LassoProblem:
         Rows y_i x_i, or y_i (x_i, 1) with an intercept.
     penalties : ndarray of shape (p,)
         Factors of lam in the penalties of the features; d - p is 1 with an intercept, else 0.
+    weights : ndarray of shape (m,), optional
+        Weights of the rows, of mean 1.
     """
 
     design: FloatArray
     penalties: FloatArray
+    weights: FloatArray | None = None
+
+    @property
+    def row_weights(self) -> Any:
+        """Weights of the rows, or the number 1."""
+        return 1.0 if self.weights is None else self.weights
 
     @property
     def n_features(self) -> int:
@@ -66,14 +75,20 @@ class LassoProblem:
 
     @cached_property
     def root_sizes(self) -> FloatArray:
-        """Root mean squares of the columns, without the intercept."""
-        sizes: FloatArray = np.sqrt((self.design[:, : self.n_features] ** 2).mean(axis=0))
-        return sizes
+        """Root (weighted) mean squares of the columns, without the intercept."""
+        squares = self.design[:, : self.n_features] ** 2
+        if self.weights is not None:
+            squares *= self.weights[:, None]
+        return np.asarray(np.sqrt(squares.mean(axis=0)))
 
     def gradient(self, coefficients: FloatArray) -> FloatArray:
         """Return the gradient of the mean loss."""
         chances = expit(-(self.design @ coefficients))
-        gradient: FloatArray = -(self.transposed @ chances) / len(chances)
+        return self.loss_gradient(chances)
+
+    def loss_gradient(self, chances: FloatArray) -> FloatArray:
+        """Return the gradient of the mean loss where the rows have these chances."""
+        gradient: FloatArray = -(self.transposed @ (self.row_weights * chances)) / len(chances)
         return gradient
 
     @cached_property
@@ -90,8 +105,12 @@ class LassoProblem:
         """Return the best coefficients among those with nothing but an intercept."""
         coefficients = np.zeros(self.design.shape[1])
         if self.has_intercept:
-            positive = np.count_nonzero(self.design[:, -1] > 0)
-            coefficients[-1] = np.log(positive / (len(self.design) - positive))
+            is_second = self.design[:, -1] > 0
+            second, first = (
+                (self.row_weights * is_second).sum(),
+                (self.row_weights * ~is_second).sum(),
+            )
+            coefficients[-1] = np.log(second / first)
         return coefficients
 
     def largest_lam(self) -> float:
@@ -123,7 +142,7 @@ class Face:
         self.columns = np.append(active, list(extra)).astype(np.intp)
         linear = np.append(signs * problem.penalties[active], np.zeros(len(extra)))
         design = np.ascontiguousarray(problem.transposed[self.columns].T)
-        self.smooth = SmoothProblem(design, linear, np.zeros(linear.size))
+        self.smooth = SmoothProblem(design, linear, np.zeros(linear.size), weights=problem.weights)
 
     def expanded(self, point: FloatArray) -> FloatArray:
         """Return the coefficients that a point of the face (or each of several) stands for."""
@@ -163,14 +182,15 @@ class Face:
         bounds = np.array([node.lam for node in nodes])[:, None] * problem.penalties
         lengths = np.array([_length(node) for node in nodes])[:, None]
         explained = problem.root_sizes * (0.505 * lengths + 16 * UNIT) + KKT_TOLERANCE * bounds
-        gradients = np.array([node.chances for node in nodes]) @ problem.features.T
+        pulls = np.array([node.chances for node in nodes]) * problem.row_weights
+        gradients = pulls @ problem.features.T
         excess: FloatArray = np.abs(gradients) / len(problem.design) - bounds
         summation = 2 * len(problem.design) * UNIT * problem.root_sizes
         unclear = np.abs(excess - explained) <= summation
         unclear[:, self.active] = False
         for row, column in np.argwhere(unclear).tolist():
             [gradient] = accurate_transposed_product(
-                problem.design[:, column : column + 1], nodes[row].chances
+                problem.design[:, column : column + 1], pulls[row]
             )
             excess[row, column] = abs(gradient) / len(problem.design) - bounds[row, column]
         excess[:, self.active] = -self.signs * points[:, :n_active]
@@ -260,7 +280,7 @@ def _with_doubtful(
         column = int(np.argmax(excess))
         if excess[column] <= 0.0:
             break
-        gradient = -float(problem.features[column] @ node.chances)
+        gradient = -float(problem.features[column] @ (problem.row_weights * node.chances))
         wider = problem.face(
             np.append(face.active, column), np.append(face.signs, -np.sign(gradient))
         )
@@ -312,7 +332,7 @@ def _proximal_step(
     bounds = lam * problem.penalties[columns[columns < p]]
     design = problem.design[:, columns]
     chances = expit(-(problem.design @ coefficients))
-    weights = chances * (1.0 - chances) / len(chances)
+    weights = problem.row_weights * chances * (1.0 - chances) / len(chances)
     hessian = np.ascontiguousarray(design.T @ (design * weights[:, None]))
     before = coefficients[columns]
     linear = hessian @ before - gradient[columns]
@@ -330,6 +350,6 @@ def _proximal_step(
 
 
 def _objective(problem: LassoProblem, lam: float, coefficients: FloatArray) -> float:
-    losses = np.logaddexp(0.0, -(problem.design @ coefficients))
+    losses = problem.row_weights * np.logaddexp(0.0, -(problem.design @ coefficients))
     penalty = problem.penalties @ np.abs(coefficients[: problem.n_features])
     return float(losses.mean() + lam * penalty)

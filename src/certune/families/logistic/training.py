@@ -227,6 +227,14 @@ class TrainingData:
         return self.rows(self.instance.X, self.instance.y)
 
     @cached_property
+    def row_weights(self) -> FloatArray | None:
+        """Weights of the training rows, of mean 1; None if they are equal."""
+        weights = self.instance.weights
+        if weights is None or (weights == weights[0]).all():
+            return None
+        return np.asarray(weights / weights.mean())
+
+    @cached_property
     def validation(self) -> FloatArray:
         """Rows of the validation data."""
         return self.rows(self.instance.X_val, self.instance.y_val)

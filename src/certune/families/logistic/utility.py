@@ -1,16 +1,13 @@
-"""Utilities of a model on validation data: at one solution, and the log-loss along a path.
+"""Margins of validation data: along a path with their errors, and their signs at one solution.
 
-The accuracy along a path is in :mod:`certune.families.logistic.accuracy`.
+What is made of them is in :mod:`certune.families.logistic.scoring`.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import PiecewisePolynomial
 from certune.errors import UndecidedError
 from certune.families.logistic.panels import Quantity
 from certune.families.logistic.path import CoefficientPath, Solution
@@ -21,41 +18,10 @@ FloatArray = npt.NDArray[np.float64]
 UNIT = 2.0**-53
 
 
-def mean_loss(rows: FloatArray) -> Quantity:
-    """Return the mean log-loss on rows as a quantity to follow.
-
-    Its derivative along a unit vector is at most the mean norm of the rows.
-    """
-    steepness = float(np.sqrt((rows**2).sum(axis=1)).mean()) * (1 + 1e-9) + 1e-300
-    return Quantity(
-        lambda b: np.logaddexp(0.0, -(b @ rows.T)).mean(axis=-1, keepdims=True), steepness
-    )
-
-
 def margins(rows: FloatArray) -> Quantity:
     """Return the margins of rows as a quantity to follow."""
     steepness = float(np.sqrt((rows**2).sum(axis=1)).max()) * (1 + 1e-9) + 1e-300
     return Quantity(lambda b: b @ rows.T, steepness)
-
-
-def log_loss_dual(
-    path: CoefficientPath, rows: FloatArray, largest: float, name: str
-) -> PiecewisePolynomial:
-    """Return ``largest - loss``, cut off at 0, along a path on which the mean loss was followed."""
-    coefficients = -followed(path)[:, :, 0]
-    coefficients[:, 0] += largest
-    nothing = np.zeros(len(path.pieces) - 1)
-    curve = PiecewisePolynomial(
-        path.starts,
-        path.stops,
-        coefficients,
-        stated_errors(path, rows),
-        nothing,
-        nothing,
-        name=name,
-        scale="log",
-    )
-    return curve.clip(0.0, largest)
 
 
 def stated_errors(path: CoefficientPath, rows: FloatArray) -> FloatArray:
@@ -79,12 +45,6 @@ def followed(path: CoefficientPath) -> FloatArray:
     for row, part in zip(together, parts, strict=True):
         row[: len(part)] = part
     return together
-
-
-def log_loss_at(solution: Solution, rows: FloatArray, largest: float) -> Fraction:
-    """Return ``largest - loss``, cut off at 0, at one solution."""
-    loss = float(np.logaddexp(0.0, -(rows @ solution.coefficients)).mean())
-    return Fraction(min(max(largest - loss, 0.0), largest))
 
 
 def hits_at(solution: Solution, data: TrainingData) -> npt.NDArray[np.int64]:
@@ -147,11 +107,13 @@ def signs_of_one_feature(
     -------
     ndarray or None
         None if the statement is about something else: there are several active features, the
-        penalty is l2, or the classes are not balanced.
+        penalty is l2, points have weights, or the classes are not balanced.
     """
     features = [column for column in columns.tolist() if column < data.kept.size]
     y, y_val = data.instance.y, data.instance.y_val
-    if data.penalty != "l1" or len(features) != 1 or (data.fit_intercept and y.sum() != 0.0):
+    if data.penalty != "l1" or len(features) != 1 or data.row_weights is not None:
+        return None
+    if data.fit_intercept and y.sum() != 0.0:
         return None
     [column] = features
     sign, entries = np.sign(coefficients[column]), data.validation[:, column]

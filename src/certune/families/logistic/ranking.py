@@ -1,0 +1,215 @@
+"""The area under the ROC curve as an exact function of lam.
+
+The area is the share of pairs, one point of each class, in which the point of the second class has
+the larger decision value; a tie counts half. It changes where two decisions cross. Where the model
+cannot tell the points of a pair apart, because they agree in all columns with a coefficient, they
+tie exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.dual import PiecewiseFunction
+from certune.dual.chebyshev import PolynomialPieces
+from certune.errors import UndecidedError
+from certune.families.logistic.accuracy import (
+    Parts,
+    certain_signs,
+    margin_polynomials,
+    stacked,
+    weighted_count,
+)
+from certune.families.logistic.path import CoefficientPath, Solution
+from certune.families.logistic.training import TrainingData
+from certune.families.logistic.utility import UNIT
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
+
+# Numbers of the polynomials of pairs that are looked at together: about 100 MB.
+TOGETHER = 12_000_000
+# Error of the lam of an event: ten times what `certune.families.logistic.events` tells apart.
+EVENT_REACH = 1e-10
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of validation points, one of each class.
+
+    Attributes
+    ----------
+    above, below : ndarray of int
+        Points of the second and of the first class.
+    shares : list of Fraction
+        How much each pair counts.
+    """
+
+    above: IndexArray
+    below: IndexArray
+    shares: list[Fraction]
+
+    @classmethod
+    def of(cls, data: TrainingData) -> Pairs:
+        """Return all pairs of the validation data."""
+        signs, weights = data.instance.y_val, data.instance.exact_validation_weights
+        second, first = np.flatnonzero(signs > 0.0), np.flatnonzero(signs < 0.0)
+        total = sum((weights[i] for i in second), Fraction(0)) * sum(
+            (weights[i] for i in first), Fraction(0)
+        )
+        above, below = np.repeat(second, first.size), np.tile(first, second.size)
+        if data.instance.weights_val is None:
+            return cls(above, below, [1 / total] * above.size)
+        shares = [
+            weights[i] * weights[j] / total
+            for i, j in zip(above.tolist(), below.tolist(), strict=True)
+        ]
+        return cls(above, below, shares)
+
+    def chosen(self, which: IndexArray) -> Pairs:
+        """Return some of the pairs."""
+        shares = [self.shares[index] for index in which.tolist()]
+        return Pairs(self.above[which], self.below[which], shares)
+
+
+def orders_at(solution: Solution, data: TrainingData) -> npt.NDArray[np.int64]:
+    """Return for each pair 2 if it is ordered rightly, 1 at a tie and 0 otherwise.
+
+    Raises
+    ------
+    UndecidedError
+        If two decisions are closer to each other than they are known.
+    """
+    pairs, rows = Pairs.of(data), _unsigned(data)
+    features = solution.columns[solution.columns < data.kept.size]
+    apart = rows[pairs.above][:, features] - rows[pairs.below][:, features]
+    sizes = np.sqrt((apart**2).sum(axis=1))
+    found = apart @ solution.coefficients[features]
+    norm = float(np.linalg.norm(solution.coefficients[features]))
+    largest = float(np.sqrt((rows[:, features] ** 2).sum(axis=1)).max(initial=0.0))
+    # A difference of two entries is rounded once, which is relative to the entries.
+    reach = sizes * (solution.radius + 2 * (features.size + 5) * UNIT * norm)
+    reach += 4 * UNIT * norm * largest
+    if features.size == 1 and data.penalty == "l1":
+        # The active coefficient has the sign of its face, however small it is.
+        found, reach = apart[:, 0] * np.sign(solution.coefficients[features[0]]), 0.0 * reach
+    tied = ~apart.any(axis=1)
+    open_ = (np.abs(found) <= reach) & ~tied
+    if open_.any():
+        first = int(np.argmax(open_))
+        raise UndecidedError(
+            f"Validation points {pairs.above[first]} and {pairs.below[first]} have the same "
+            "decision value up to the error of the solution; choose a slightly different lam."
+        )
+    return np.where(tied, 1, np.where(found > 0.0, 2, 0))
+
+
+def area_at(solution: Solution, data: TrainingData) -> Fraction:
+    """Return the area at one solution."""
+    wins = orders_at(solution, data).tolist()
+    pairs = zip(wins, Pairs.of(data).shares, strict=True)
+    return sum((win * share for win, share in pairs if win), Fraction(0)) / 2
+
+
+def area_dual(
+    path: CoefficientPath,
+    data: TrainingData,
+    orders: Callable[[float], npt.NDArray[np.int64]],
+) -> PiecewiseFunction:
+    """Return the area along a path on which margins were followed.
+
+    Parameters
+    ----------
+    path : CoefficientPath
+        The path.
+    data : TrainingData
+        The data.
+    orders : callable
+        Plain answers for all pairs at a value of lam, as of :func:`orders_at`; asked at an end of
+        the range that is not certain.
+    """
+    pairs = Pairs.of(data)
+    margins = margin_polynomials(path, data.validation)
+    n_pieces, width = len(path.pieces), margins.coefficients.shape[1]
+    signs = data.instance.y_val
+    decisions = margins.coefficients.reshape(signs.size, n_pieces, width) * signs[:, None, None]
+    errors = margins.errors.reshape(signs.size, n_pieces)
+    many = max(1, TOGETHER // (n_pieces * width))
+    strict: list[Parts] = []
+    weak: list[Parts] = []
+    for start in range(0, pairs.above.size, many):
+        part = pairs.chosen(np.arange(start, min(start + many, pairs.above.size)))
+        polynomials, ties = _differences(path, data, part, decisions, errors)
+        wins = _apart(certain_signs(polynomials, np.zeros(ties.size, dtype=bool)))
+        strict += wins
+        if ties.any():
+            weak += _apart(certain_signs(polynomials, np.ones(ties.size, dtype=bool)))
+        else:
+            weak += wins
+
+    def answers(lam: float) -> npt.NDArray[np.int64]:
+        found = orders(lam)
+        return np.append(found == 2, found >= 1).astype(np.int64)
+
+    # A pair counts half for ">" and half for ">=".
+    shares = [share / 2 for share in pairs.shares]
+    low, high = float(path.starts[0]), float(path.stops[-1])
+    return weighted_count([*strict, *weak], shares * 2, low, high, answers)
+
+
+def _apart(certain: list[Parts]) -> list[Parts]:
+    """Leave a gap where answers change at the very end of a piece.
+
+    A tie ends where a coefficient enters, and the lam of such an event is known up to
+    `EVENT_REACH`, relatively.
+    """
+    separated = []
+    for parts in certain:
+        kept: Parts = []
+        for place, (start, stop, answer) in enumerate(parts):
+            if place and parts[place - 1][1] == start:
+                start *= 1.0 + EVENT_REACH
+            if place + 1 < len(parts) and parts[place + 1][0] == stop:
+                stop *= 1.0 - EVENT_REACH
+            if start <= stop:
+                kept.append((start, stop, answer))
+        separated.append(kept)
+    return separated
+
+
+def _unsigned(data: TrainingData) -> FloatArray:
+    return np.asarray(data.validation * data.instance.y_val[:, None])
+
+
+def _differences(
+    path: CoefficientPath,
+    data: TrainingData,
+    pairs: Pairs,
+    decisions: FloatArray,
+    errors: FloatArray,
+) -> tuple[PolynomialPieces, npt.NDArray[np.bool_]]:
+    """Return the differences of decisions of pairs, and which pairs tie exactly somewhere."""
+    rows = _unsigned(data)
+    differences = decisions[pairs.above] - decisions[pairs.below]
+    sizes = np.abs(decisions).sum(axis=2)
+    reach = errors[pairs.above] + errors[pairs.below]
+    reach += 4 * UNIT * (sizes[pairs.above] + sizes[pairs.below])
+    ties = np.zeros(pairs.above.size, dtype=bool)
+    for piece, columns in enumerate(path.columns):
+        features = columns[columns < data.kept.size]
+        apart = rows[pairs.above][:, features] - rows[pairs.below][:, features]
+        if features.size == 1 and data.penalty == "l1":
+            # One active coefficient keeps its sign on the face, and with it the whole order.
+            inside = path.at(float(np.sqrt(path.starts[piece] * path.stops[piece])))
+            differences[:, piece] = 0.0
+            differences[:, piece, 0] = np.sign(apart[:, 0]) * np.sign(inside[features[0]])
+            reach[:, piece] = 0.0
+        tied = ~apart.any(axis=1)
+        differences[tied, piece], reach[tied, piece] = 0.0, 0.0
+        ties |= tied
+    return stacked(path, differences, reach), ties
