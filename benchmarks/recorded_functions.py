@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,9 @@ import numpy as np
 
 import certune as ct
 from certune.online.weights import LineWeights
+
+# Relative widths of breakpoints below this are a matter of rounding.
+NOISE = 1e-10
 
 Case = tuple[str, Callable[[], dict[str, Any]]]
 
@@ -194,7 +196,7 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
         for (low, high), (new_low, new_high) in zip(*gaps, strict=True):
             if max(low, new_low) > min(high, new_high):
                 return f"breakpoint ({low!r}, {high!r}) and ({new_low!r}, {new_high!r})"
-            if new_high - new_low > 1.01 * (high - low) + 4 * math.ulp(high):
+            if new_high - new_low > 1.01 * (high - low) + NOISE * abs(high):
                 return f"wider breakpoint: {high - low!r} and {new_high - new_low!r}"
         return "rounding"
     if "enclosures" in before:

@@ -10,4 +10,6 @@ NB_MODULE(_core, core) {
     bind_calls(core);
     nb::module_ learning = core.def_submodule("learning", "Exponential weights, windows, sums.");
     bind_learning(learning);
+    nb::module_ logistic = core.def_submodule("logistic", "Penalised logistic regression.");
+    bind_logistic(logistic);
 }

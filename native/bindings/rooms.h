@@ -7,5 +7,6 @@ namespace certune::bindings {
 // Each fills one module of certune._core; module.cpp lists them.
 void bind_calls(nanobind::module_& core);
 void bind_learning(nanobind::module_& room);
+void bind_logistic(nanobind::module_& room);
 
 }  // namespace certune::bindings

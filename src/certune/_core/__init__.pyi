@@ -1,6 +1,7 @@
 """The compiled core of certune; `certune.kernels` has its doors."""
 
 from . import learning as learning
+from . import logistic as logistic
 
 class TimeIsUp(Exception):
     """The deadline has passed; what was asked for is not there."""

@@ -28,7 +28,7 @@ from certune.families.logistic.panels import chebyshev_coefficients
 from certune.families.logistic.path import solution_at
 from certune.families.logistic.threads import one_thread
 from certune.families.logistic.training import TrainingData
-from certune.kernels.coordinate_descent import penalised_minimum
+from certune.kernels.logistic import penalised_minimum
 
 FloatArray = npt.NDArray[np.float64]
 

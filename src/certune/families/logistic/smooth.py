@@ -31,17 +31,16 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, dtrtrs
 from scipy.special import expit
 
 from certune.errors import UndecidedError
-from certune.kernels.newton import (
+from certune.kernels.logistic import (
     FACTOR_SLACK,
     MOST_REFINEMENTS,
-    REFINED,
-    REUSED,
+    Design,
+    NearFactor,
     accurate_residual,
     distance_bound,
     refined,
     solved_near,
 )
-from certune.kernels.products import accurate_transposed_product
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -137,6 +136,11 @@ class Factor:
         """Bound of the spectral norm of L^-1: its Frobenius norm."""
         return float(np.linalg.norm(self._inverse)) * FACTOR_SLACK
 
+    @cached_property
+    def near(self) -> NearFactor:
+        """The same as the compiled core takes it."""
+        return NearFactor(self.lower, self.inverse_norm, self.anchor)
+
 
 @dataclass(frozen=True)
 class SmoothProblem:
@@ -171,6 +175,11 @@ class SmoothProblem:
     def largest_row(self) -> float:
         """Largest Euclidean norm of a row."""
         return float(np.sqrt((self.design**2).sum(axis=1).max(initial=0.0)))
+
+    @cached_property
+    def _both(self) -> Design:
+        """The design as the compiled core takes it."""
+        return Design(self.design, self.transposed, self.largest_row, self.weights)
 
     def penalty_gradient(self, point: FloatArray) -> FloatArray:
         """Return the gradient of the penalty, without the factor lam."""
@@ -323,14 +332,9 @@ class SmoothProblem:
         nodes: dict[int, Node],
     ) -> None:
         """Solve for some lam with one factor, and keep what has converged."""
-        if self.weights is not None:
-            for k in which.tolist():
-                self._try_chord(factor, float(lams[k]), starts[k], target, k, nodes)
-            return
         solutions = solved_near(
-            self.design, self.transposed, lams[which], self.linear, factor.lower,
-            factor.inverse_norm, self.largest_row, factor.anchor, starts[which], target,
-        )  # fmt: skip
+            self._both, self.linear, factor.near, lams[which], starts[which], target
+        )
         for k, point, radius, slope, chances in zip(which.tolist(), *solutions, strict=True):
             if radius <= MOST_EXCESS * target:
                 nodes[k] = Node(float(lams[k]), point, float(radius), slope, chances, 0, factor)
@@ -343,92 +347,8 @@ class SmoothProblem:
         No margin differs by more than `moved` from where the factor belongs to. Returns the
         point, the bound of its distance to the solution, the slope and the chances.
         """
-        if self.weights is not None:
-            return self._refined_in_steps(lam, point, factor, moved, target)
-        solution: tuple[FloatArray, float, FloatArray, FloatArray] = refined(
-            self.design, self.transposed, lam, self.linear, self.quadratic, factor.lower,
-            factor.inverse_norm, self.largest_row, point, moved, target,
-        )  # fmt: skip
-        return solution
-
-    def _try_chord(
-        self,
-        factor: Factor,
-        lam: float,
-        start: FloatArray,
-        target: float,
-        place: int,
-        nodes: dict[int, Node],
-    ) -> None:
-        """Take steps with one factor, refine, and keep the solution if it has converged."""
-        point, before = start, REUSED
-        moved = float(np.abs(self.design @ (start - factor.anchor)).max(initial=0.0))
-        while moved <= REUSED:
-            gradient, _ = self.gradient(lam, point)
-            step = -factor.solve(gradient)
-            reach = float(np.abs(self.design @ step).max(initial=0.0))
-            point, moved = point + step, moved + reach
-            if not reach <= 0.5 * before:
-                return
-            if reach <= REFINED:
-                found = self._refined_in_steps(lam, point, factor, moved, target)
-                if found[1] <= MOST_EXCESS * target:
-                    nodes[place] = Node(lam, *found, 0, factor)
-                return
-            before = reach
-
-    def _refined_in_steps(
-        self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
-    ) -> tuple[FloatArray, float, FloatArray, FloatArray]:
-        """Do what :meth:`refined` says, with the error bound of :meth:`_judged`."""
-        best, smallest, at_best = point, math.inf, np.empty(0)
-        for _ in range(MOST_REFINEMENTS):
-            gradient, radius, chances = self._judged(lam, point, factor, moved)
-            gain = radius / smallest if radius < smallest else 1.0
-            if radius < smallest or at_best.size == 0:
-                best, smallest, at_best = point, radius, chances
-            if smallest <= target or gain > 0.5:
-                break
-            step = -factor.solve(gradient)
-            moved += float(np.abs(self.design @ step).max(initial=0.0))
-            point = point + step
-        return best, smallest, -factor.solve(self.penalty_gradient(best)), at_best
-
-    def _judged(
-        self, lam: float, point: FloatArray, factor: Factor, moved: float
-    ) -> tuple[FloatArray, float, FloatArray]:
-        """Return the gradient, the bound of the error, and the chances."""
-        gradient, rounding, spread, chances = self._residual(
-            self.design, self.transposed, point, lam * self.penalty_gradient(point)
-        )
-        grown = math.exp(0.5 * moved)
-        nu = grown * (factor.norm(gradient) + factor.inverse_norm * rounding + spread)
-        reach = grown * factor.inverse_norm
-        return gradient, distance_bound(nu, reach, self.largest_row), chances
-
-    def _residual(
-        self, design: FloatArray, transposed: FloatArray, point: FloatArray, penalty: FloatArray
-    ) -> tuple[FloatArray, float, float, FloatArray]:
-        """Return penalty plus gradient of the loss accurately, bounds of its errors, and chances.
-
-        As :func:`certune.kernels.newton.accurate_residual`, with weights. An error e_i of a chance
-        changes the gradient by v_i e_i a_i / m, which in the norm of H^-1 is at most
-        sqrt(mean(v e^2 / (p (1 - p)))).
-        """
-        if self.weights is None:
-            plain: tuple[FloatArray, float, float, FloatArray] = accurate_residual(
-                design, transposed, point, penalty
-            )
-            return plain
-        margins = accurate_transposed_product(transposed, point)
-        chances = expit(-margins)
-        curvatures = np.maximum(chances * (1.0 - chances), 1e-300)
-        errors = 5.0 * UNIT * (curvatures * (np.abs(margins) + 1.0) + chances)
-        spread = math.sqrt(float((self.weights * errors**2 / curvatures).mean()))
-        pulls = accurate_transposed_product(design, self.weights * chances)
-        gradient = penalty - pulls / len(chances)
-        sizes = np.abs(penalty) + np.abs(gradient)
-        return gradient, 8.0 * UNIT * float(np.linalg.norm(sizes)), spread, chances
+        penalty = lam, self.linear, self.quadratic
+        return refined(self._both, penalty, factor.near, point, moved, target)
 
     def expanded(self, point: FloatArray) -> FloatArray:
         """Return the coefficients that a point stands for: the point itself."""
@@ -455,14 +375,26 @@ class RotatedProblem(SmoothProblem):
     basis: FloatArray
 
     @cached_property
-    def _original_transposed(self) -> FloatArray:
-        return np.ascontiguousarray(self.original.T)
+    def _original(self) -> Design:
+        transposed = np.ascontiguousarray(self.original.T)
+        return Design(self.original, transposed, self.largest_row, self.weights)
 
     def refined(
         self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
     ) -> tuple[FloatArray, float, FloatArray, FloatArray]:
         """Refine a point; its error is bounded in the original coordinates."""
-        return self._refined_in_steps(lam, point, factor, moved, target)
+        best, smallest, at_best = point, math.inf, np.empty(0)
+        for _ in range(MOST_REFINEMENTS):
+            inside, radius, chances = self._judged(lam, point, factor, moved)
+            gain = radius / smallest if radius < smallest else 1.0
+            if radius < smallest or at_best.size == 0:
+                best, smallest, at_best = point, radius, chances
+            if smallest <= target or gain > 0.5:
+                break
+            step = -factor.solve(inside)
+            moved += float(np.abs(self.design @ step).max(initial=0.0))
+            point = point + step
+        return best, smallest, -factor.solve(self.penalty_gradient(best)), at_best
 
     def _judged(
         self, lam: float, point: FloatArray, factor: Factor, moved: float
@@ -472,8 +404,8 @@ class RotatedProblem(SmoothProblem):
         n_features, rank = self.basis.shape
         penalty = lam * self.quadratic[0] * coefficients
         penalty[n_features:] = 0.0
-        gradient, rounding, spread, chances = self._residual(
-            self.original, self._original_transposed, coefficients, penalty
+        gradient, rounding, spread, chances = accurate_residual(
+            self._original, coefficients, penalty
         )
         inside = np.append(self.basis.T @ gradient[:n_features], gradient[n_features:])
         outside = gradient[:n_features] - self.basis @ inside[:rank]

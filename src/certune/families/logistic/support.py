@@ -18,8 +18,7 @@ from scipy.special import expit
 
 from certune.errors import UndecidedError
 from certune.families.logistic.smooth import UNIT, Node, SmoothProblem
-from certune.kernels.coordinate_descent import penalised_minimum
-from certune.kernels.products import accurate_transposed_product
+from certune.kernels.logistic import accurate_transposed_product, penalised_minimum
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
