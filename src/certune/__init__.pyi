@@ -1,5 +1,5 @@
 # The public names, each written once: `__init__.py` reads this file, and so do type checkers.
-from . import datasets, guarantees, online, pfaffian, testing
+from . import datasets, guarantees, linear_model, online, pfaffian, testing
 from .box import Box
 from .data import folds, from_csv, from_frame
 from .dual import CellMap, PiecewiseFunction, PiecewisePolynomial, mean
@@ -8,6 +8,7 @@ from .errors import (
     CertuneError,
     InputError,
     ParameterError,
+    RangeWarning,
     UndecidedError,
 )
 from .estimators import HarmonicClassifier, LinkageClustering, RegularizedLogisticPath

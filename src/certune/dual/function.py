@@ -82,6 +82,10 @@ class DualFunction(ABC):
         """Return the widest interval on which the function is nearly optimal."""
 
     @abstractmethod
+    def superlevel(self, level: Fraction) -> list[tuple[float, float]]:
+        """Return disjoint intervals, in order, on which the function is proved to reach a level."""
+
+    @abstractmethod
     def integral(self) -> tuple[float, float]:
         """Return bounds of the integral over the domain, rounded outward."""
 

@@ -204,7 +204,7 @@ class PiecewiseFunction(PieceRecord):
 
         Pieces are joined across gaps whose lower bound is the best value.
         """
-        return [(low, high) for low, high in self._superlevel(self.max_exact).tolist()]
+        return self.superlevel(self.max_exact)
 
     def widest_plateau(self, tolerance: Any, scale: str | None = None) -> tuple[float, float]:
         """Return the widest interval on which the function is nearly optimal. O(m).
@@ -229,6 +229,16 @@ class PiecewiseFunction(PieceRecord):
         measured = widths(intervals, checked_scale(scale or "linear", self.low))
         low, high = intervals[np.argmax(measured)].tolist()
         return low, high
+
+    def superlevel(self, level: Fraction) -> list[tuple[float, float]]:
+        """Return disjoint intervals, in order, on which the function reaches a level.
+
+        Parameters
+        ----------
+        level : Fraction
+            The level.
+        """
+        return [(low, high) for low, high in self._superlevel(level).tolist()]
 
     def _superlevel(self, level: Fraction) -> FloatArray:
         return superlevel_intervals(self._pieces, math.ceil(level * self.denominator))

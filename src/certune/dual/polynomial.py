@@ -206,11 +206,21 @@ class PiecewisePolynomial(PolynomialRecord):
         slack = as_fraction(tolerance)
         if slack is None or slack < 0:
             raise ParameterError(f"tolerance must be a number >= 0, got {tolerance!r}.")
-        intervals = superlevel(self._pieces, rounded_up(self.max_exact - slack))
+        intervals = self.superlevel(self.max_exact - slack)
         if not intervals:
             return self.best_point, self.best_point
         measured = widths(np.array(intervals), checked_scale(scale or self.scale, self.low))
         return intervals[int(np.argmax(measured))]
+
+    def superlevel(self, level: Fraction) -> list[tuple[float, float]]:
+        """Return disjoint intervals, in order, on which the function is proved to reach a level.
+
+        Parameters
+        ----------
+        level : Fraction
+            The level.
+        """
+        return superlevel(self._pieces, rounded_up(level))
 
     def integral(self) -> tuple[float, float]:
         """Return bounds of the integral over the domain, rounded outward."""

@@ -192,12 +192,16 @@ class RegularizedLogistic(Family):
 
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
+        self._check_kind(instance)
+        self._scored.check(instance)
+
+    @staticmethod
+    def _check_kind(instance: Any) -> None:
         if not isinstance(instance, ClassificationInstance):
             raise InputError(
                 f"expected a ClassificationInstance, got {type(instance).__name__}; make one with "
                 "certune.ClassificationInstance(X, y, X_val, y_val)"
             )
-        self._scored.check(instance)
 
     def instance_fingerprint(self, instance: ClassificationInstance) -> str:
         """Hash of the instance's content."""
@@ -216,7 +220,7 @@ class RegularizedLogistic(Family):
 
     def data(self, instance: ClassificationInstance) -> TrainingData:
         """Return the prepared data of an instance."""
-        self.check_instance(instance)
+        self._check_kind(instance)
         return TrainingData(instance, self.penalty, self.fit_intercept, self.standardize)
 
     def solve(self, instance: ClassificationInstance, params: Params) -> LogisticModel:

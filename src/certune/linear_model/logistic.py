@@ -1,0 +1,367 @@
+"""Logistic regression with the best C of a whole range, behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.linear_model import LogisticRegressionCV as GridLogisticRegressionCV
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from certune.errors import InputError, ParameterError
+from certune.families.logistic import ClassificationInstance, RegularizedLogistic
+from certune.linear_model.search import (
+    CertifiedSearch,
+    check_frame,
+    checked_range,
+    checked_selection,
+    dense,
+    grid_of,
+    rows_of,
+)
+
+FloatArray = npt.NDArray[np.float64]
+
+DEFAULT_RANGE = (1e-4, 1e4)
+METRIC_OF_SCORING = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced-accuracy",
+    "neg_brier_score": "brier",
+    "neg_log_loss": "log-loss",
+    "roc_auc": "roc-auc",
+}
+# A log-loss beyond this counts as this; that of guessing is the logarithm of the number of classes.
+LARGEST_LOSS = 32.0
+
+
+class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
+    """Logistic regression whose C is the proved optimum of cross-validation.
+
+    The arguments are those of :class:`sklearn.linear_model.LogisticRegressionCV`. Instead of the
+    values of a grid, all values between its ends are compared, exactly.
+
+    Parameters
+    ----------
+    Cs : int or array-like of float, default=10
+        Range of C: the ends of the given values, or 1e-4 to 1e4 for a number. `scores_` shows the
+        curves at the given values, or at so many.
+    l1_ratios : array-like of float, optional
+        (0.0,) for the l2 penalty, which is the default, (1.0,) for the l1 penalty.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which has no penalty.
+    cv : int, splitter or iterable, optional
+        Folds, by default 5 stratified ones.
+    dual, solver, tol, max_iter, verbose, intercept_scaling, random_state
+        Accepted so that programs keep running, without effect on the result: solutions are
+        accurate to the last digits. A true `verbose` logs the search.
+    penalty : {"l2", "l1"}, optional
+        The older way to choose the penalty.
+    scoring : {"accuracy", "neg_log_loss", "balanced_accuracy", "roc_auc", "neg_brier_score"}
+        Score of a fold, accuracy by default.
+    class_weight : dict or "balanced", optional
+        Weights of the classes in the fit.
+    n_jobs : int, optional
+        Number of parallel workers for the folds; the result does not depend on it.
+    refit : bool, default=True
+        Whether the model is fitted to all data with the chosen C; otherwise the coefficients of
+        the folds, each with its own best C, are averaged.
+    use_legacy_attributes : bool, default=True
+        Whether `C_` is an array and `scores_` a dictionary; see scikit-learn.
+    selection : {"best", "one-standard-error", "robust"}, default="best"
+        Which C to choose: the best one; the smallest whose score is within one standard error of
+        the best; or the centre of the widest range of C with nearly the best score.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, C_, Cs_, l1_ratio_, l1_ratios_, scores_, n_features_in_
+        As in scikit-learn; `scores_` has the exact curves at `Cs_`.
+    result_ : LineTuningResult
+        Everything that tuning found: ``result_.plot_landscape()``, ``print(model.result_)``.
+    landscape_, best_score_, upper_bound_, gap_, best_region_, certificate_
+        The mean score as a function of C, its maximum, the bound that no C exceeds, their
+        difference, where every optimum lies, and what :func:`certune.verify` checks.
+
+    Warns
+    -----
+    RangeWarning
+        If the best C lies at the end of the range.
+
+    Notes
+    -----
+    Data are made dense. Bounds of log-losses and Brier scores rest on polynomials whose error is
+    proved at their nodes and estimated, and checked, in between; see
+    ``docs/theory/logistic-path.md``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from certune.linear_model import LogisticRegressionCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegressionCV(scoring="neg_log_loss").fit(scale(X), y)
+    >>> print(f"C = {model.C_[0]:.4f}, log-loss {-model.best_score_:.5f}")
+    C = 0.6325, log-loss 0.07814
+    >>> model.gap_ < 1e-7
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        l1_ratios: Any = None,
+        fit_intercept: bool = True,
+        cv: Any = None,
+        dual: bool = False,
+        penalty: Any = "deprecated",
+        scoring: Any = None,
+        solver: str = "lbfgs",
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        n_jobs: Any = None,
+        verbose: Any = 0,
+        refit: bool = True,
+        intercept_scaling: float = 1.0,
+        random_state: Any = None,
+        use_legacy_attributes: Any = True,
+        selection: str = "best",
+    ) -> None:
+        self.Cs = Cs
+        self.l1_ratios = l1_ratios
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.dual = dual
+        self.penalty = penalty
+        self.scoring = scoring
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.refit = refit
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.use_legacy_attributes = use_legacy_attributes
+        self.selection = selection
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Find the best C by cross-validation and fit the model with it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights in the fits and in the scores of folds, at least 0.
+        **params : dict
+            ``groups`` for the splitter; with metadata routing, whatever was requested.
+
+        Returns
+        -------
+        LogisticRegressionCV
+            The fitted estimator.
+        """
+        penalty, selection = self._penalty(), checked_selection(self.selection)
+        ends = checked_range("Cs", self.Cs, DEFAULT_RANGE)
+        check_frame(X)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        features, labels = dense(X), np.asarray(y)
+        self.classes_ = np.unique(labels)
+        self._check_classes()
+        scored_weight = sample_weight
+        if sample_weight is not None:
+            scored_weight = _check_sample_weight(
+                sample_weight, features, dtype=np.float64, ensure_non_negative=True
+            )
+        fit_weight = self._fit_weight(labels, scored_weight)
+        family = RegularizedLogistic(
+            penalty, metric=self._metric(), fit_intercept=bool(self.fit_intercept), C=ends,
+            max_loss=LARGEST_LOSS,
+        )  # fmt: skip
+        folds = self._folds(features, labels, sample_weight, params)
+        instances = [
+            self._instance(features, labels, fit_weight, scored_weight, fold, number)
+            for number, fold in enumerate(folds, 1)
+        ]
+        self._search(family, instances, self.n_jobs, self.verbose)
+        C = self._chosen(selection, simple_is_low=True)
+        everything = ClassificationInstance(
+            features, labels, features[:1], labels[:1], sample_weight=fit_weight
+        )
+        self._set_model(family, everything, C)
+        self._set_attributes(penalty, ends)
+        return self
+
+    def _penalty(self) -> str:
+        ratios = self.l1_ratios
+        if self.penalty in ("l1", "l2") and ratios is None:
+            return str(self.penalty)
+        if ratios is None and self.penalty in ("deprecated", None):
+            return "l2"
+        found = (
+            set(np.asarray(ratios, dtype=np.float64).tolist()) if np.ndim(ratios) == 1 else set()
+        )
+        if found in ({0.0}, {1.0}) and self.penalty != "elasticnet":
+            return "l1" if found == {1.0} else "l2"
+        raise ParameterError(
+            "The penalty must be l2, l1_ratios=(0.0,), or l1, l1_ratios=(1.0,); got "
+            f"l1_ratios={ratios!r} and penalty={self.penalty!r}. A mixture of both is not exact: "
+            "use scikit-learn's LogisticRegressionCV."
+        )
+
+    def _metric(self) -> str:
+        name = "accuracy" if self.scoring in (None, "warn") else self.scoring
+        if not isinstance(name, str) or name not in METRIC_OF_SCORING:
+            raise ParameterError(
+                f"scoring must be one of {sorted(METRIC_OF_SCORING)} or None for the accuracy, got "
+                f"{self.scoring!r}; other scores have no exact function of C, search for them "
+                "with GridSearchCV."
+            )
+        return METRIC_OF_SCORING[name]
+
+    def _check_classes(self) -> None:
+        if self.classes_.size == 2:
+            return
+        if self.classes_.size == 1:
+            raise InputError(
+                "This solver needs samples of at least 2 classes in the data, but the data "
+                f"contains only one class: {self.classes_.tolist()[0]!r}."
+            )
+        raise InputError(
+            "Only binary classification is supported. The type of the target is multiclass: y has "
+            f"{self.classes_.size} classes."
+        )
+
+    def _fit_weight(self, labels: npt.NDArray[Any], sample_weight: Any) -> FloatArray | None:
+        """Return the weights in the fit: those of samples times those of classes."""
+        if self.class_weight is None:
+            return None if sample_weight is None else np.asarray(sample_weight)
+        if isinstance(self.class_weight, Mapping):
+            unknown = [key for key in self.class_weight if key not in set(self.classes_.tolist())]
+            if unknown:
+                raise InputError(
+                    "The given class_weight dict must have the class labels as keys; classes="
+                    f"{self.classes_.tolist()} but key={unknown[0]!r}."
+                )
+            table = [float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()]
+        elif self.class_weight == "balanced":
+            options = {} if sample_weight is None else {"sample_weight": sample_weight}
+            table = compute_class_weight(
+                "balanced", classes=self.classes_, y=labels, **options
+            ).tolist()
+        else:
+            raise ParameterError(
+                f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}."
+            )
+        weights = np.asarray(table)[np.searchsorted(self.classes_, labels)]
+        return np.asarray(weights if sample_weight is None else weights * sample_weight)
+
+    def _folds(
+        self, X: FloatArray, y: npt.NDArray[Any], sample_weight: Any, params: dict[str, Any]
+    ) -> list[Any]:
+        from sklearn import get_config
+
+        splitter = check_cv(self.cv, y, classifier=True)
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return list(splitter.split(X, y, **routed.splitter.split))
+        unknown = set(params) - {"groups"}
+        if unknown:
+            raise ParameterError(
+                f"fit got unexpected arguments {sorted(unknown)}: only groups is passed on to the "
+                "splitter, unless sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return list(splitter.split(X, y, **params))
+
+    def _instance(
+        self,
+        X: FloatArray,
+        y: npt.NDArray[Any],
+        fit_weight: FloatArray | None,
+        scored_weight: Any,
+        fold: Any,
+        number: int,
+    ) -> ClassificationInstance:
+        train, test = fold
+        try:
+            return ClassificationInstance(
+                X[train],
+                y[train],
+                X[test],
+                y[test],
+                name=f"fold {number}",
+                sample_weight=rows_of(fit_weight, train),
+                sample_weight_val=rows_of(scored_weight, test),
+            )
+        except InputError as error:
+            raise InputError(
+                f"fold {number}: {error}. Use stratified folds, or fewer of them."
+            ) from error
+
+    def _set_model(
+        self, family: RegularizedLogistic, everything: ClassificationInstance, C: float
+    ) -> None:
+        """Set C and the coefficients, of a fit to all data or averaged over folds."""
+        if self.refit:
+            models = [family.solve(everything, {"C": C})]
+        else:
+            best = [dual.best_point for dual in self.result_.duals]
+            models = [
+                family.solve(instance, {"C": value})
+                for instance, value in zip(self.result_.instances, best, strict=True)
+            ]
+            C = float(np.mean(best))
+        self.C_: Any = np.array([C])
+        self.coef_ = np.mean([model.coef for model in models], axis=0)[None]
+        self.intercept_ = np.array([float(np.mean([model.intercept for model in models]))])
+
+    def _set_attributes(self, penalty: str, ends: tuple[float, float]) -> None:
+        """Set what scikit-learn's estimator has beside the model."""
+        self.Cs_ = grid_of(self.Cs, *ends)
+        scores = self._fold_scores(self.Cs_)
+        ratio = 1.0 if penalty == "l1" else 0.0
+        # One path of coefficients for each fold; programs read this as a number of iterations.
+        self.n_iter_: Any = np.ones((1, len(scores), self.Cs_.size), dtype=np.int32)
+        if self.use_legacy_attributes:
+            self.scores_: Any = {label: scores for label in self.classes_[1:].tolist()}
+            self.l1_ratio_: Any = np.array([ratio])
+            self.l1_ratios_: Any = np.array([None if self.l1_ratios is None else ratio])
+            return
+        self.C_, self.l1_ratio_, self.l1_ratios_ = float(self.C_[0]), ratio, np.array([ratio])
+        self.scores_ = scores[:, None]
+        self.n_iter_ = self.n_iter_[0][:, None]
+
+    @property
+    def coefs_paths_(self) -> Any:
+        """Coefficients of every fold at `Cs_`, computed when asked for; see scikit-learn."""
+        family, rows = self.result_.family, []
+        for instance in self.result_.instances:
+            models = [family.solve(instance, {"C": C}) for C in self.Cs_.tolist()]
+            ends = [[model.intercept] if self.fit_intercept else [] for model in models]
+            rows.append(
+                [np.append(model.coef, end) for model, end in zip(models, ends, strict=True)]
+            )
+        paths = np.array(rows)
+        if self.use_legacy_attributes:
+            return {label: paths for label in self.classes_[1:].tolist()}
+        return paths[:, None, :, None]
+
+    def _get_scorer(self) -> Any:
+        return get_scorer("accuracy" if self.scoring in (None, "warn") else self.scoring)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

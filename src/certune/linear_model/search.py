@@ -1,0 +1,246 @@
+"""What the cross-validated models share: folds, the exact search, and what it leaves behind."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.dual import DualFunction, PiecewiseFunction, sum_of
+from certune.errors import InputError, ParameterError, RangeWarning
+from certune.families.base import Family
+from certune.guarantees.selection import standard_error
+from certune.tuning import LineTuningResult, tune
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
+
+SELECTIONS = ("best", "one-standard-error", "robust")
+# Standard errors of curves are rounded down to multiples of this.
+FINEST = 10**12
+# An optimum this close to an end of the range, relative to its logarithm's width, is at the end.
+EDGE = 1e-6
+# A wider range goes on by this factor.
+WIDER = 1e3
+# Sparse data are made dense: at most this many numbers, 1.6 GB.
+MOST_ENTRIES = 200_000_000
+
+
+class CertifiedSearch:
+    """Mixin of models whose parameter is tuned exactly.
+
+    Attributes
+    ----------
+    result_ : LineTuningResult
+        Everything that tuning found, with pictures and tables.
+    """
+
+    result_: LineTuningResult
+
+    def _search(self, family: Family, instances: Sequence[Any], n_jobs: Any, verbose: Any) -> None:
+        result = tune(family, instances, n_jobs=n_jobs, progress=bool(verbose))
+        assert isinstance(result, LineTuningResult)
+        self.result_ = result
+
+    @property
+    def landscape_(self) -> DualFunction:
+        """Mean score over the folds as a function of the parameter, greater being better.
+
+        As in scikit-learn, losses are negated.
+        """
+        return _shifted(self.result_.landscape, self._offset)
+
+    @property
+    def best_score_(self) -> float:
+        """Mean score of the best setting, losses negated; see `selection` for another choice."""
+        return float(self.result_.best_value_exact + self._offset)
+
+    @property
+    def upper_bound_(self) -> float:
+        """No setting of the range has a larger mean score."""
+        return float(self.result_.upper_bound_exact + self._offset)
+
+    @property
+    def gap_(self) -> float:
+        """How far the best setting can be from the optimum: bound minus score."""
+        return self.result_.gap
+
+    @property
+    def best_region_(self) -> list[tuple[float, float]]:
+        """Intervals of the parameter that contain every optimum."""
+        return self.result_.best_region
+
+    @property
+    def certificate_(self) -> Any:
+        """What :func:`certune.verify` needs to check the optimum."""
+        return self.result_.certificate
+
+    @property
+    def _offset(self) -> Fraction:
+        """What is added to a utility to give scikit-learn's score."""
+        score = self.result_.family.score
+        start = Fraction(score.at_zero)
+        return start if score.greater_is_better else -start
+
+    def _fold_scores(self, grid: FloatArray) -> FloatArray:
+        """Return the scores of all folds at values of the parameter, a row for each fold.
+
+        At the few values where the score changes, it is what a plain run gives.
+        """
+        rows = []
+        for dual, instance in zip(self.result_.duals, self.result_.instances, strict=True):
+            values = np.asarray(dual(grid))
+            for place in np.flatnonzero(np.isnan(values)).tolist():
+                values[place] = self.result_.family.run(instance, float(grid[place]))
+            rows.append(values)
+        return np.asarray(np.array(rows) + float(self._offset))
+
+    def _chosen(self, selection: str, simple_is_low: bool) -> float:
+        """Return the parameter that a rule selects, and warn if it is at the end of the range."""
+        result, landscape = self.result_, self.result_.landscape
+        name = result.segment.name
+        if selection == "one-standard-error":
+            return self._simplest_within_one_error(simple_is_low)
+        if selection == "robust":
+            return float(result.robust_params[name])
+        self._warn_at_edge(name, landscape.low, landscape.high)
+        return float(result.best_params[name])
+
+    def _simplest_within_one_error(self, simple_is_low: bool) -> float:
+        """Return the most regularised setting within one standard error of the best.
+
+        This is the rule of Breiman, Friedman, Olshen and Stone (1984), as in glmnet.
+        """
+        landscape = self.result_.landscape
+        best = landscape.best_point
+        utilities = [dual.enclose_exact(best)[0] for dual in self.result_.duals]
+        finest = landscape.denominator if isinstance(landscape, PiecewiseFunction) else FINEST
+        level = landscape.max_exact - standard_error(utilities, finest)
+        intervals = landscape.superlevel(level) or [(best, best)]
+        return intervals[0][0] if simple_is_low else intervals[-1][1]
+
+    def _warn_at_edge(self, name: str, low: float, high: float) -> None:
+        best = self.result_.best_params[name]
+        reach = EDGE * math.log(high / low)
+        if math.log(best / low) <= reach:
+            wider = (low / WIDER, high)
+        elif math.log(high / best) <= reach:
+            wider = (low, high * WIDER)
+        else:
+            return
+        warnings.warn(
+            f"The best {name} = {best:.6g} lies at the end of the range [{low:.6g}, {high:.6g}]; "
+            f"try the range ({wider[0]:.6g}, {wider[1]:.6g}).",
+            RangeWarning,
+            stacklevel=4,
+        )
+
+
+def _shifted(function: DualFunction, offset: Fraction) -> DualFunction:
+    if not offset:
+        return function
+    constant = PiecewiseFunction.constant(function.low, function.high, offset, function.name)
+    return sum_of([function, constant])
+
+
+def checked_selection(selection: Any) -> str:
+    """Return the name of a rule, or raise `ParameterError`."""
+    if not isinstance(selection, str) or selection not in SELECTIONS:
+        raise ParameterError(f"selection must be one of {SELECTIONS}, got {selection!r}.")
+    return selection
+
+
+def checked_range(name: str, values: Any, default: tuple[float, float]) -> tuple[float, float]:
+    """Return the range that a grid of scikit-learn spans.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for messages.
+    values : int or array-like of float
+        A number of grid points, which stands for the default range, or values whose smallest and
+        largest are the range.
+    default : tuple of float
+        The default range.
+    """
+    if isinstance(values, numbers.Integral) and not isinstance(values, bool) and int(values) >= 1:
+        return default
+    try:
+        entries = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        entries = np.empty(0)
+    if entries.ndim != 1 or entries.size < 2 or not (np.isfinite(entries) & (entries > 0)).all():
+        raise ParameterError(
+            f"{name} must be a range (low, high) of positive numbers, a grid that spans one, or a "
+            f"number of grid points for the default range, got {values!r}."
+        )
+    if entries.min() == entries.max():
+        raise ParameterError(
+            f"{name} must span a range, got only the value {entries[0]:g}; to fit one value, use "
+            "scikit-learn's estimator without CV."
+        )
+    return float(entries.min()), float(entries.max())
+
+
+def grid_of(values: Any, low: float, high: float) -> FloatArray:
+    """Return the values at which `scores_` shows the curves: the given grid, or an even one."""
+    if isinstance(values, numbers.Integral):
+        grid = np.geomspace(low, high, max(int(values), 2))
+        return np.clip(grid, low, high)
+    return np.unique(np.asarray(values, dtype=np.float64))
+
+
+def check_frame(X: Any) -> None:
+    """Raise `InputError` if a data frame has text or missing values, naming column and row."""
+    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        return
+    for place, name in enumerate(X.columns):
+        column = X.iloc[:, place]
+        missing = np.flatnonzero(np.asarray(column.isna()))
+        if missing.size:
+            raise InputError(
+                f"column {name!r} of X has the value NaN in row {missing[0]}; drop these rows, or "
+                "fill them, for example with sklearn.impute.SimpleImputer in a pipeline."
+            )
+        try:
+            np.asarray(column, dtype=np.float64)
+        except (TypeError, ValueError):
+            row, value = next(
+                (row, value) for row, value in enumerate(column) if not _is_number(value)
+            )
+            raise InputError(
+                f"column {name!r} of X must be numbers, got {value!r} in row {row}; encode it, for "
+                "example with sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
+            ) from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def dense(X: Any) -> FloatArray:
+    """Return features as a dense array, or raise `InputError` if that needs too much memory."""
+    if not hasattr(X, "toarray"):
+        return np.asarray(X, dtype=np.float64)
+    n_rows, n_columns = X.shape
+    if n_rows * n_columns > MOST_ENTRIES:
+        raise InputError(
+            f"X has {n_rows} x {n_columns} entries, too many to be made dense ({MOST_ENTRIES:,} at "
+            "most): select columns, or reduce their number, for example with TruncatedSVD."
+        )
+    return np.asarray(X.toarray(), dtype=np.float64)
+
+
+def rows_of(values: Any, rows: IndexArray) -> Any:
+    """Return some rows of an array that may be None."""
+    return None if values is None else np.asarray(values)[rows]
