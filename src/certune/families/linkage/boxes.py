@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from certune.box import Box
 from certune.families.base import BoxBound
+from certune.families.linkage.combining import shift_for
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.sweeping import Pruning, start_from_duplicates
 from certune.families.linkage.utility import Utility
@@ -71,7 +72,14 @@ class BoxProblem:
 
     def __post_init__(self) -> None:
         logs = self.instance.log_distances
-        self._data = logs if self.kind == "product" else self.instance.distances.copy()
+        if self.kind == "product":
+            self._data = logs
+        else:
+            # Powers of two, which change no order: weights of at most 1, distances near 1.
+            self.weights = tuple(np.ldexp(self.weights, -math.frexp(max(self.weights))[1]).tolist())
+            shift = shift_for(self.instance, np.eye(self.instance.n_metrics).tolist())
+            self._data = np.ldexp(self.instance.distances, shift)
+            logs = logs + shift * math.log(2)
         self._largest_log = 4.0 + 2.0 * float(np.abs(logs).max())
 
     @property

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from certune.exact import Radicals, sign_of_radicals, sign_on_interval
 from certune.exact.radicals import FIRST_PRECISION
 from certune.exact.taylor import PRECISION
+from certune.families.linkage.combining import combined, exponent_range
 from certune.families.linkage.expansions import exponential_series, power_series
 from certune.families.linkage.identities import vanishes
 from certune.families.linkage.instance import ClusteringInstance
@@ -112,11 +113,11 @@ class Comparison:
 
     def _contenders(self, block: Floats, least: bool, position: Fraction) -> Floats:
         """The pairs that can be extreme at a position: rounding errors are far below the margin."""
-        t = float(position)
-        weights = np.array([value + t * slope for value, slope in self.line.weights])
-        sizes = np.array([abs(value) + abs(t * slope) for value, slope in self.line.weights])
-        distances = weights @ block
-        margin = 1e-9 * float((sizes @ block).max())
+        weights = self.line.weights_at(position)
+        # What underflows beside the largest sum is far below the margin, too.
+        shift = -exponent_range(self.instance, weights)[1]
+        distances = combined(weights, block, shift)
+        margin = 1e-9 * float(distances.max())
         if least:
             return block[:, distances <= distances.min() + margin]
         return block[:, distances >= distances.max() - margin]
@@ -174,10 +175,10 @@ class Comparison:
         if vector not in known:
             with ctx.workprec(PRECISION):
                 start = rate = arb(0)
-                for delta, (value, slope) in zip(vector, self.line.alpha, strict=True):
+                for delta, (value, slope) in zip(vector, self.line.exact_alpha, strict=True):
                     log = arb(delta).log()
-                    start += arb(value) * log
-                    rate += arb(slope) * log
+                    start += arb(_rational(value)) * log
+                    rate += arb(_rational(slope)) * log
                 known[vector] = start, rate
         return known[vector]
 
@@ -335,7 +336,7 @@ class Comparison:
             return exponential_series(start + centre * rate, rate * half, n_terms)
         scale = Fraction(2) ** math.frexp(max(unit))[1]
         distance, step = (arb(_rational(part / scale)) for part in self.line.distance(vector))
-        alpha, moved = (arb(part) for part in self.line.alpha[0])
+        alpha, moved = (arb(_rational(part)) for part in self.line.exact_alpha[0])
         return power_series(
             distance + centre * step, half * step, alpha + centre * moved, half * moved, n_terms
         )

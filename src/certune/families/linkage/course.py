@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from certune.errors import InputError, ParameterError
+from certune.errors import ParameterError
+from certune.families.linkage.combining import combined, shift_for
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.lines import Line, sign_of, sum_at
 from certune.kernels.series import (
@@ -77,6 +78,7 @@ class Course:
     take the place of the instance's codes where more pairs have the same function.  What cannot be
     decided on one side of one of the ``edges`` leaves nothing open on the other one.  Values may
     meet at either end.  A course of one parameter may stand for a ``place`` that is no float.
+    Distances are taken times ``2 ** shift``.
     """
 
     instance: ClusteringInstance
@@ -96,6 +98,7 @@ class Course:
     edges: tuple[float, ...] = ()
     meetings: tuple[Meeting, Meeting] = (NO_MEETING, NO_MEETING)
     place: Fraction | None = None
+    shift: int = 0
 
     @property
     def n(self) -> int:
@@ -139,7 +142,7 @@ def make_course(
     if line.product:
         return _product_course(instance, line, low, high, side)
     kind = MINMAX if line.kind == "min-max" else MEAN
-    alpha, alpha_slope = line.alpha[0]
+    alpha, alpha_slope = (float(value) for value in line.alpha[0])
     if math.isinf(alpha):
         kind = MAXIMUM if alpha > 0 else MINIMUM
         alpha = 1.0
@@ -147,18 +150,21 @@ def make_course(
     if any(slope != 0.0 for _, slope in line.weights):
         return _moving_course(instance, line, kind, power, low, high)
     weights = [weight for weight, _ in line.weights]
+    shift = 0
     if weights == [1.0]:
         logs, (smallest, largest) = instance.log_distances[0], instance.log_ranges[0]
         combining = 0.0
     else:
-        logs = _log(_combine(weights, instance.distances))
+        shift = shift_for(instance, [weights])
+        logs = _log(combined(weights, instance.distances, shift))
         smallest, largest = float(logs.min()), float(logs.max())
         combining = (len(weights) + 1) * UNIT
     error = 2 * UNIT * (1.0 + max(abs(smallest), abs(largest))) + combining
     span = largest - smallest
     _check_exponents(power, span, low, high)
     ends = logs, logs
-    return Course(instance, line, kind, POWER, logs, logs, power, error, low, high, ends, span)
+    course = Course(instance, line, kind, POWER, logs, logs, power, error, low, high, ends, span)
+    return replace(course, shift=shift)
 
 
 def course_at(instance: ClusteringInstance, line: Line, place: Fraction) -> Course:
@@ -191,54 +197,44 @@ def restricted(course: Course, low: float, high: float) -> Course:
 def _moving_course(
     instance: ClusteringInstance, line: Line, kind: int, power: Floats, low: float, high: float
 ) -> Course:
-    first = _combine([value for value, _ in line.weights], instance.distances)
-    second = _combine([slope for _, slope in line.weights], instance.distances)
-    reach = max(abs(low), abs(high))
-    sizes = _combine([abs(a) + reach * abs(b) for a, b in line.weights], instance.distances)
-    at_low, at_high = first + low * second, first + high * second
-    least = np.minimum(at_low, at_high)
-    positive = sizes > 0
-    if positive.any() and least[positive].min() <= 0:
-        raise InputError(_vanishing(instance, least, positive))
-    worst = float((sizes[positive] / least[positive]).max()) if positive.any() else 1.0
-    error = (instance.n_metrics + 4) * UNIT * worst
-    ends = _log(at_low), _log(at_high)
+    ends_weights = [line.weights_at(Fraction(t)) for t in (low, high)]
+    shift = shift_for(instance, ends_weights)
+    distances = instance.distances
+    logs = [_log(combined(weights, distances, shift)) for weights in ends_weights]
     # A common factor does not change the order; a power of 2 brings no rounding.
-    middle = 0.5 * (np.min(ends) + np.max(ends))
-    shift = -round(float(middle) / math.log(2))
-    first, second = np.ldexp(first, shift), np.ldexp(second, shift)
+    middle = 0.5 * (np.min(logs) + np.max(logs))
+    shift -= round(float(middle) / math.log(2))
+    first = combined([value for value, _ in line.weights], distances, shift)
+    second = combined([slope for _, slope in line.weights], distances, shift)
+    worst = 1.0
+    for t, weights in zip((low, high), ends_weights, strict=True):
+        # Rounding is relative to these; over the distance that is monotone in t up to t = 0, where
+        # it is 1.
+        terms = [abs(float(a)) + abs(t * float(b)) for a, b in line.weights]
+        sizes = combined(terms, distances, shift)
+        exact = combined(weights, distances, shift)
+        positive = exact > 0
+        worst = max(worst, float((sizes[positive] / exact[positive]).max(initial=1.0)))
+    error = (instance.n_metrics + 4) * UNIT * worst
     ends = _log(first + low * second), _log(first + high * second)
     _check_exponents(power, 2 * float(np.abs(ends).max()), low, high)
     span = _spread(ends)
-    return Course(instance, line, kind, MOVING, first, second, power, error, low, high, ends, span)
+    course = Course(
+        instance, line, kind, MOVING, first, second, power, error, low, high, ends, span
+    )
+    return replace(course, shift=shift)
 
 
 def _spread(ends: tuple[Floats, Floats]) -> float:
     return float(max(np.ptp(ends[0]), np.ptp(ends[1])))
 
 
-def _combine(coefficients: Iterable[float], matrices: Floats) -> Floats:
-    total = np.zeros(matrices.shape[1:])
-    for coefficient, matrix in zip(coefficients, matrices, strict=True):
-        if coefficient != 0.0:
-            total += coefficient * matrix
-    return total
-
-
 def _log(matrix: Floats) -> Floats:
     """Logarithms; the diagonal and duplicates, which are never compared, get the smallest one."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         values: Floats = np.log(matrix)
     finite = np.isfinite(values)
     return np.where(finite, values, values[finite].min() if finite.any() else 0.0)
-
-
-def _vanishing(instance: ClusteringInstance, least: Floats, positive: NDArray[np.bool_]) -> str:
-    i, j = np.unravel_index(np.argmin(np.where(positive, least, np.inf)), least.shape)
-    return (
-        f"the combined distance of points {i} and {j} of {instance.name or 'the instance'} "
-        "vanishes on the segment; keep the weights of the metrics that separate them positive"
-    )
 
 
 def _check_exponents(power: Floats, spread: float, low: float, high: float) -> None:
@@ -272,15 +268,15 @@ def _product_course(
     elif (origin := _meeting(instance, line, low, high)) is not None:
         sign = sign_of(line.total[1]) or side or sign_of(middle - origin)
         exponents = np.array(slopes) / (sign * line.scale)
-        fixed = _combine(exponents, logs)
+        fixed = combined(exponents, logs)
         power = sign * line.scale * np.array([-float(origin), 1.0])
         rounding = line.scale * float(_rounding(origin))
         error = _sum_error(exponents, instance) + rounding * (1.0 + float(np.ptp(fixed))) ** 2
     else:
         reach = max(abs(low), abs(high), 1.0)
-        sizes = (abs(value) + reach * abs(slope) for value, slope in line.alpha)
+        sizes = (abs(float(value)) + reach * abs(slope) for value, slope in line.alpha)
         error = _sum_error(sizes, instance)
-        first, second = _combine(values, logs), _combine(slopes, logs)
+        first, second = combined(values, logs), combined(slopes, logs)
         sense = side * sign_of(line.total[1]) or sign_of(sum_at(line.total, middle)) or 1
         power = np.array([float(sense), 0.0])
         return _affine_course(instance, line, first, second, power, error, low, high)

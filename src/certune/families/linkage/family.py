@@ -15,11 +15,12 @@ where d is a weighted sum of metrics (``sec:linkage``, ``thm:pdim-clustering-1``
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from certune.box import Box
@@ -27,10 +28,12 @@ from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import BoxBound, Family, Params
 from certune.families.linkage.assembly import assemble
+from certune.families.linkage.balancing import other_coordinate
 from certune.families.linkage.boxes import BoxProblem, Reuse
 from certune.families.linkage.course import Course, course_at, make_course
 from certune.families.linkage.heights import merge_heights
 from certune.families.linkage.instance import ClusteringInstance
+from certune.families.linkage.lines import Line, simplified
 from certune.families.linkage.objective import Objective
 from certune.families.linkage.parameters import LinkageParameters
 from certune.families.linkage.senses import courses_along
@@ -285,7 +288,10 @@ class Linkage(Family):
         instance.check_metrics(self.n_metrics)
         course = self._course_at(instance, params)
         left, right, labels = solve_at(course, self._pruning(instance))
-        return sorted_tree(left, right, merge_heights(course, left, right), labels)
+        tree = sorted_tree(left, right, merge_heights(course, left, right), labels)
+        # Sorted before heights can leave the doubles.
+        with np.errstate(over="ignore"):
+            return replace(tree, heights=np.ldexp(tree.heights, -course.shift))
 
     def run_exact(self, instance: ClusteringInstance, params: Params) -> Fraction:
         """Utility at one parameter, as an exact rational number."""
@@ -340,7 +346,29 @@ class Linkage(Family):
         if instance.n_distinct <= 2 or instance.k == instance.n_points or not line.moves:
             value = value_at(segment.low)
             return PiecewiseFunction.constant(segment.low, segment.high, value, name=name)
-        courses, special = courses_along(instance, line, segment.low, segment.high)
+        other = other_coordinate(instance, line, segment.low, segment.high)
+        if other is None:
+            return self._dual_on(instance, line, (segment.low, segment.high), value_at, name)
+
+        def value_at_place(s: float | Fraction) -> Fraction:
+            t = simplified(other.place(s))
+            if isinstance(t, float):
+                return value_at(t)
+            return self._run_at(make_course(instance, other.at(s), 0.0, 0.0))
+
+        function = self._dual_on(instance, other.line, (0.0, other.length), value_at_place, name)
+        return other.carried_back(function, name)
+
+    def _dual_on(
+        self,
+        instance: ClusteringInstance,
+        line: Line,
+        ends: tuple[float, float],
+        value_at: Callable[[float | Fraction], Fraction],
+        name: str,
+    ) -> PiecewiseFunction:
+        """Utility along a line that moves; ``value_at`` is the plain algorithm at one place."""
+        courses, special = courses_along(instance, line, *ends)
         return assemble(
             courses,
             self._pruning(instance),

@@ -16,7 +16,7 @@ LARGEST_LOGARITHM = 700.0  # of a float
 def merge_heights(
     course: Course, left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Linkage value of every merge of a tree at one parameter.
+    """Linkage value of every merge of a tree at one parameter, times ``2 ** course.shift``.
 
     Min-max linkage is divided by ``2 ** (1 / alpha)``, so that it is a mean and has a limit at
     alpha = 0; identical points merge at height 0.  Product linkage is the mean to the power of one

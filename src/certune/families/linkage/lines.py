@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+Number = float | Fraction
+
 Vector = tuple[float, ...]
 """Distances of one pair of points, one for each metric."""
 
@@ -21,8 +23,8 @@ class Line:
     """
 
     kind: str
-    alpha: tuple[tuple[float, float], ...]
-    weights: tuple[tuple[float, float], ...]
+    alpha: tuple[tuple[Number, float], ...]
+    weights: tuple[tuple[Number, Number], ...]
 
     @property
     def product(self) -> bool:
@@ -32,7 +34,7 @@ class Line:
     @property
     def moves(self) -> bool:
         """Does any parameter depend on t?"""
-        return any(slope != 0.0 for _, slope in self.alpha + self.weights)
+        return any(slope != 0.0 for _, slope in (*self.alpha, *self.weights))
 
     @property
     def infinite(self) -> bool:
@@ -51,6 +53,10 @@ class Line:
     @cached_property
     def _exact_weights(self) -> tuple[tuple[Fraction, Fraction], ...]:
         return tuple((Fraction(value), Fraction(slope)) for value, slope in self.weights)
+
+    def weights_at(self, t: Fraction) -> tuple[Fraction, ...]:
+        """The weights of the metrics at t."""
+        return tuple(value + t * slope for value, slope in self._exact_weights)
 
     def distance(self, vector: Vector) -> tuple[Fraction, Fraction]:
         """The combined distance of a pair of points: (value at 0, slope)."""
