@@ -12,7 +12,6 @@ import pytest
 import certune as ct
 from certune.dual import mean
 from certune.testing import StepFamily, StepInstance
-from certune.tuning.certificate import sealed
 from certune.tuning.claims import claims_from
 
 INSTANCES = [
@@ -29,12 +28,7 @@ def certificate():
 
 def resealed(certificate, **changes):
     """Change fields and give the result the checksum that belongs to it."""
-    fields = {
-        field.name: getattr(certificate, field.name)
-        for field in dataclasses.fields(certificate)
-        if field.name != "checksum"
-    }
-    return sealed({**fields, **changes})
+    return dataclasses.replace(certificate, **changes).sealed()
 
 
 def with_dual(certificate, number, **changes):
@@ -129,7 +123,7 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(certificate, tmp_path, monke
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(ct.InputError, match="cannot write .*disk full"):
         certificate.save(path)
     assert path.read_text() == "before" and os.listdir(tmp_path) == ["c.json"]
 
@@ -160,8 +154,8 @@ def test_claims_by_the_second_algorithm_are_those_of_the_first(seed):
 
 
 def test_changed_content_does_not_match_its_checksum(certificate):
-    refuse(dataclasses.replace(certificate, best_value=Fraction(1)), "checksum .* does not belong")
-    refuse(dataclasses.replace(certificate, checksum="0" * 64), "checksum '0000")
+    refuse(dataclasses.replace(certificate, best_value=Fraction(1)), "changed after it was written")
+    refuse(dataclasses.replace(certificate, checksum="0" * 64), "checksum is '0000")
 
 
 @pytest.mark.parametrize(
@@ -172,8 +166,8 @@ def test_changed_content_does_not_match_its_checksum(certificate):
         ({"best_region": ()}, "claimed optimal set"),
         ({"best_point": 0.0}, "best point 0.0 is outside"),
         ({"upper_bound": Fraction(99, 100)}, "claimed upper bound 99/100"),
-        ({"duals": ()}, "0 functions for 3 instances"),
-        ({"format_version": 2}, "Format version 2"),
+        ({"best_region": ((-1.0, 2.0),)}, "claimed optimal set"),
+        ({"duals": ()}, "has no function"),
         ({"segment": ct.Segment.coordinate("x", 0, 2)}, "expected the whole range"),
     ],
 )
@@ -214,7 +208,9 @@ def test_a_breakpoint_moved_into_a_piece_is_refused(certificate):
 
 def test_a_function_on_part_of_the_range_is_refused(certificate):
     short = certificate.duals[0].restrict(0.0, 0.9)
-    refuse(resealed(certificate, duals=(short, *certificate.duals[1:])), r"covers \[0.0, 0.9\]")
+    refuse(
+        resealed(certificate, duals=(short, *certificate.duals[1:])), r"covers .x. in \[0.0, 0.9\]"
+    )
 
 
 # Plain runs at the ends and in the middle of the made-up pieces do not meet the peak.
@@ -303,7 +299,8 @@ def test_a_torn_file_is_refused(path, share):
         (b'{"labels": [1, 2]}', "written by something else"),
         (b"[1, 2]", "written by something else"),
         (b'{"format": "certune certificate", "format_version": 99}', "format version 99"),
-        (b'{"format": "certune certificate", "format_version": 1}', "content of a certificate"),
+        (b'{"format": "certune certificate", "format_version": 2}', "must have the fields"),
+        (b'{"format": "certune box certificate"}', "it is a certune box certificate"),
     ],
 )
 def test_a_foreign_file_is_refused(path, content, message):
@@ -328,8 +325,9 @@ def test_a_foreign_file_is_refused(path, content, message):
         (("duals", 0, "starts", 1), 0.375),
         (("duals", 0, "starts", 1), 7.0),
         (("duals", 0, "gap_upper", 0), 5),
-        (("duals", 0, "denominator"), 3),
-        (("duals", 0, "denominator"), 0),
+        (("duals", 0, "denominator"), [3]),
+        (("duals", 0, "denominator"), [0]),
+        (("duals", 0, "denominator"), []),
     ],
 )
 def test_a_changed_file_is_refused(path, keys, value):
@@ -340,9 +338,8 @@ def test_a_changed_file_is_refused(path, keys, value):
     assert target[keys[-1]] != value
     target[keys[-1]] = value
     path.write_text(json.dumps(stored))
-    cannot_load(path, "was changed after it was written")
+    cannot_load(path, "was changed after it was written|must be|must have")
 
 
-def test_a_missing_file_is_an_os_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        ct.Certificate.load(tmp_path / "none.json")
+def test_a_missing_file_is_named(tmp_path):
+    cannot_load(tmp_path / "none.json", "cannot read .*none.json: No such file")

@@ -301,8 +301,7 @@ def test_certificate_is_verified_also_after_a_file(tuned, tmp_path):
 
 
 def resealed(certificate, **changes):
-    changed = dataclasses.replace(certificate, **changes)
-    return dataclasses.replace(changed, checksum=changed.content_checksum)
+    return dataclasses.replace(certificate, **changes).sealed()
 
 
 @pytest.mark.parametrize(
@@ -316,6 +315,9 @@ def resealed(certificate, **changes):
         (lambda c: {"cuts": c.cuts[:-1]}, "do not fit the space"),
         (lambda c: {"cuts": (7, *c.cuts[1:])}, "do not fit the space"),
         (lambda c: {"best_params": {"x": 0.0, "y": 0.0}}, "not what runs give"),
+        (lambda c: {"best_params": {"x": 100.0, "y": 0.0}}, "not in the space"),
+        (lambda c: {"best_params": {"x": 0.0}}, "not in the space"),
+        (lambda c: {"best_params": {"x": (0.0, 1.0), "y": 0.0}}, "not in the space"),
         (lambda c: {"family_fingerprint": "other"}, "another family"),
         (lambda c: {"instance_fingerprints": c.instance_fingerprints[::-1]}, "not the instance"),
         (lambda c: {"instance_fingerprints": c.instance_fingerprints[:2]}, "about 2 instances"),
@@ -356,10 +358,14 @@ def test_a_changed_certificate_is_refused(tuned, tmp_path):
     with pytest.raises(ct.CertificateError, match="changed after it was written"):
         ct.BoxCertificate.load(path)
     stored = json.loads(path.read_text())
-    damaged = ([], {**stored, "best_params": None}, {**stored, "best_value": float("inf")})
-    for content in damaged:
+    for content, message in [
+        ([], "written by something else"),
+        ({**stored, "best_params": None}, "best_params of .* must be numbers by name"),
+        ({**stored, "best_value": float("inf")}, "Infinity is no number of JSON"),
+        ({**stored, "cuts": [0.5]}, "cuts of .* must be a list of small integers"),
+    ]:
         path.write_text(json.dumps(content))
-        with pytest.raises(ct.CertificateError, match="written by something else"):
+        with pytest.raises(ct.CertificateError, match=message):
             ct.BoxCertificate.load(path)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +11,10 @@ import click
 import numpy as np
 
 from certune.errors import CertuneError, InputError, ParameterError
+from certune.files import read_arrays
 
 if TYPE_CHECKING:
     from certune.families.base import Family
-
-# What reading a file raises that is cut off, changed or no archive of arrays.
-UNREADABLE = (
-    OSError, ValueError, EOFError, KeyError, NotImplementedError, RuntimeError,
-    zipfile.BadZipFile, zlib.error, struct.error,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,20 +41,7 @@ class FamilyCommand:
 
     def read_instance(self, path: Path) -> Any:
         """Return the instance of a file of arrays (``.npz``, without pickled objects)."""
-        try:
-            stored = np.load(path, allow_pickle=False)
-            if not isinstance(stored, np.lib.npyio.NpzFile):
-                raise ValueError("it holds a single array; write it with numpy.savez")
-            with stored:
-                arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
-        except UNREADABLE as error:
-            raise InputError(f"{path} is not a readable .npz file of arrays: {error}") from None
-        unknown = set(arrays) - set(self.arrays)
-        if unknown or not set(self.required) <= set(arrays):
-            raise InputError(
-                f"{path} must hold arrays among {', '.join(self.arrays)} with "
-                f"{', '.join(self.required)}, got {', '.join(arrays) or 'none'}"
-            )
+        arrays: dict[str, Any] = dict(read_arrays(path, self.arrays, self.required))
         if "k" in arrays:
             if arrays["k"].size != 1:
                 raise InputError(f"{path}: k must be one number, got {arrays['k'].size} of them")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual import DualFunction, PiecewiseFunction, PiecewisePolynomial
+from certune.dual import DualFunction, PiecewiseFunction
+from certune.dual.codec import from_json, to_json
 from certune.errors import InputError
 from certune.online.learner import Observed
 from certune.online.lines import Line
@@ -69,7 +70,7 @@ class Round:
             "position": self.position,
             "utility": [list(bound.as_integer_ratio()) for bound in self.utility_bounds],
             "instance": self.instance,
-            "duals": [_plain(dual) for dual in self.duals],
+            "duals": [to_json(dual) for dual in self.duals],
             "points": self.points.tolist(),
             "values": self.values.tolist(),
         }
@@ -103,7 +104,7 @@ class Round:
             position=record["position"],
             utility_bounds=(lower, upper),
             instance=record["instance"],
-            duals=tuple(_function(stored) for stored in record["duals"]),
+            duals=tuple(from_json(stored) for stored in record["duals"]),
             points=np.array(record["points"], dtype=np.float64),
             values=np.array(record["values"], dtype=np.float64),
         )
@@ -153,18 +154,3 @@ def restored(
     if not (constant or takes_smooth) or stored.points.size != n_answers:
         raise InputError(f"has a round {number} of another learner")
     return stored
-
-
-def _plain(dual: DualFunction) -> dict[str, Any]:
-    arrays = dual.to_arrays()
-    if isinstance(dual, PiecewisePolynomial):
-        # Bounds of gaps have no meaning where pieces touch; JSON knows no infinite ones.
-        for name in ("gap_lower", "gap_upper"):
-            arrays[name] = np.where(np.isfinite(arrays[name]), arrays[name], 0.0)
-    return {name: array.tolist() for name, array in arrays.items()}
-
-
-def _function(stored: dict[str, Any]) -> DualFunction:
-    arrays = {name: np.asarray(values) for name, values in stored.items()}
-    made = PiecewisePolynomial if "coefficients" in arrays else PiecewiseFunction
-    return made.from_arrays(arrays)

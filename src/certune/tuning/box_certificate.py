@@ -7,29 +7,23 @@ be believed, :func:`certune.verify` proves them again.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from os import PathLike
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from certune.box import Box
-from certune.errors import CertificateError, CertuneError
+from certune.errors import CertificateError
 from certune.families.base import Family
 from certune.tuning.branching import Cover
-from certune.tuning.certificate import write_whole
+from certune.tuning.schema import Fields, written
+from certune.tuning.sealed import SealedCertificate
 
-FORMAT_VERSION = 1
-FORMAT_NAME = "certune box certificate"
 LEAF = -1
 
 
-@dataclass(frozen=True)
-class BoxCertificate:
+@dataclass(frozen=True, kw_only=True)
+class BoxCertificate(SealedCertificate):
     """Claims about the optimum over several parameters, with their evidence.
 
     Attributes
@@ -51,57 +45,30 @@ class BoxCertificate:
         SHA-256 of everything else.
     """
 
-    family_fingerprint: str
-    instance_fingerprints: tuple[str, ...] = field(repr=False)
+    FORMAT_NAME: ClassVar[str] = "certune box certificate"
+    OWN_FIELDS: ClassVar[tuple[str, ...]] = ("best_params", "cuts", "uppers")
+
     best_params: dict[str, Any]
-    best_value: Fraction
-    upper_bound: Fraction
     cuts: tuple[int, ...] = field(repr=False)
     uppers: tuple[Fraction, ...] = field(repr=False)
-    checksum: str = ""
 
-    @cached_property
-    def content_checksum(self) -> str:
-        """SHA-256 of the content as it is, which the stored checksum must equal."""
-        text = json.dumps(_content(self), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the certificate to a JSON file, as a whole or not at all."""
-        write_whole(Path(path), json.dumps({**_content(self), "checksum": self.checksum}))
+    def _own_content(self) -> dict[str, Any]:
+        return {
+            "best_params": {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in self.best_params.items()
+            },
+            "cuts": list(self.cuts),
+            "uppers": [written(upper) for upper in self.uppers],
+        }
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> BoxCertificate:
-        """Read a certificate that :meth:`save` has written.
-
-        Raises
-        ------
-        CertificateError
-            If the file is not such a certificate, or was changed.
-        """
-        try:
-            stored = json.loads(Path(path).read_text(encoding="ascii"))
-            if stored["format"] != FORMAT_NAME or stored["format_version"] != FORMAT_VERSION:
-                raise ValueError(f"format {stored['format']!r} {stored['format_version']!r}")
-            certificate = _from_content(stored)
-        except (
-            CertuneError,
-            LookupError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            ArithmeticError,
-        ) as error:
-            raise CertificateError(
-                f"{path} is not a {FORMAT_NAME} of version {FORMAT_VERSION} ({error!r}): it was "
-                "written by something else, or changed; write it again with save."
-            ) from error
-        if certificate.checksum != certificate.content_checksum:
-            raise CertificateError(
-                f"{path} was changed after it was written: its checksum is "
-                f"{certificate.checksum!r}, its content has {certificate.content_checksum!r}."
-            )
-        return certificate
+    def _own_fields(cls, stored: Fields) -> dict[str, Any]:
+        return {
+            "best_params": stored.point("best_params"),
+            "cuts": stored.whole_numbers("cuts"),
+            "uppers": stored.fractions("uppers"),
+        }
 
     def leaves(self, family: Family) -> Iterator[tuple[Box, Fraction]]:
         """Yield the boxes that were not halved, with their bounds.
@@ -158,7 +125,7 @@ def make_box_certificate(
             else:
                 cuts.append(LEAF)
                 uppers.append(cover.uppers[number] / len(instance_fingerprints))
-    draft = BoxCertificate(
+    return BoxCertificate(
         family_fingerprint=family.fingerprint,
         instance_fingerprints=tuple(instance_fingerprints),
         best_params=dict(best_params),
@@ -166,39 +133,4 @@ def make_box_certificate(
         upper_bound=upper_bound,
         cuts=tuple(cuts),
         uppers=tuple(uppers),
-    )
-    return replace(draft, checksum=draft.content_checksum)
-
-
-def _content(certificate: BoxCertificate) -> dict[str, Any]:
-    """Return everything but the checksum as JSON data; floats keep every bit."""
-    return {
-        "format": FORMAT_NAME,
-        "format_version": FORMAT_VERSION,
-        "family_fingerprint": certificate.family_fingerprint,
-        "instance_fingerprints": list(certificate.instance_fingerprints),
-        "best_params": {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in certificate.best_params.items()
-        },
-        "best_value": str(certificate.best_value),
-        "upper_bound": str(certificate.upper_bound),
-        "cuts": list(certificate.cuts),
-        "uppers": [str(upper) for upper in certificate.uppers],
-    }
-
-
-def _from_content(stored: Mapping[str, Any]) -> BoxCertificate:
-    return BoxCertificate(
-        family_fingerprint=str(stored["family_fingerprint"]),
-        instance_fingerprints=tuple(str(item) for item in stored["instance_fingerprints"]),
-        best_params={
-            str(name): tuple(map(float, value)) if isinstance(value, list) else float(value)
-            for name, value in stored["best_params"].items()
-        },
-        best_value=Fraction(stored["best_value"]),
-        upper_bound=Fraction(stored["upper_bound"]),
-        cuts=tuple(int(cut) for cut in stored["cuts"]),
-        uppers=tuple(Fraction(upper) for upper in stored["uppers"]),
-        checksum=str(stored["checksum"]),
-    )
+    ).sealed()

@@ -9,6 +9,7 @@ signs before a bound is taken, and cells that cannot be settled are halved.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -17,24 +18,30 @@ import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
 from certune.dual import DualFunction, PiecewiseFunction, PiecewisePolynomial
+from certune.dual.integers import nearest
 from certune.errors import CertificateError
 from certune.tuning.certificate import Certificate
 
 FloatArray = npt.NDArray[np.float64]
 UNIT = 2.0**-53
 MOST_ROUNDS = 60
-MOST_CELLS = 200_000
+# Cells for each piece that may be open at once, so that time grows with the certificate only.
+CELLS_PER_PIECE = 200
+FEWEST_CELLS = 10_000
 
 
 def check_best_point(certificate: Certificate) -> None:
     """Check that the best point is a maximiser that attains the best value."""
-    t = certificate.best_point
+    t, first = certificate.best_point, certificate.duals[0]
+    edges = [first.low, *(end for interval in certificate.best_region for end in interval)]
+    if [*edges, first.high] != sorted([*edges, first.high]):
+        raise CertificateError("The claimed optimal set is not in order within the domain.")
     if not any(low <= t <= high for low, high in certificate.best_region):
         raise CertificateError(f"The claimed best point {t!r} is outside of the optimal set.")
     attained = sum((dual.enclose_exact(t)[0] for dual in certificate.duals), Fraction(0))
     if attained < certificate.best_value * len(certificate.duals):
         raise CertificateError(
-            f"The claimed best value {float(certificate.best_value)!r} is not attained at {t!r}."
+            f"The claimed best value {nearest(certificate.best_value)!r} is not attained at {t!r}."
         )
 
 
@@ -45,8 +52,6 @@ def prove_claims(certificate: Certificate, upper_bound: Fraction) -> None:
     low, high = duals[0].low, duals[0].high
     _prove_at_most(duals, [(low, high)], upper_bound, "upper bound")
     edges = [low, *(end for interval in certificate.best_region for end in interval), high]
-    if edges != sorted(edges):
-        raise CertificateError("The claimed optimal set is not in order within the domain.")
     outside = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
     _prove_at_most(duals, outside, best, "optimal set")
 
@@ -59,7 +64,9 @@ def _prove_at_most(
 ) -> None:
     """Prove that the mean is at most `bound` on closed intervals."""
     ends = np.unique(np.concatenate([(dual.starts, dual.stops) for dual in duals], axis=None))
-    level = float(bound * len(duals)) - 2 * UNIT * abs(float(bound * len(duals)))
+    total = min(max(nearest(bound * len(duals)), -sys.float_info.max), sys.float_info.max)
+    level = total - 2 * UNIT * abs(total)
+    most = FEWEST_CELLS + CELLS_PER_PIECE * ends.size
     cells = [
         np.unique(np.concatenate(([low], ends[(low < ends) & (ends < high)], [high])))
         for low, high in intervals
@@ -72,12 +79,12 @@ def _prove_at_most(
         if low.size == 0:
             return
         middle = 0.5 * low + 0.5 * high
-        if low.size > MOST_CELLS or not ((low < middle) & (middle < high)).any():
+        if low.size > most or not ((low < middle) & (middle < high)).any():
             break
         low, high = np.concatenate((low, middle)), np.concatenate((middle, high))
     raise CertificateError(
         f"The claimed {what} cannot be proved from the functions: around {low[0]!r} their mean may "
-        f"exceed {float(bound)!r}."
+        f"exceed {nearest(bound)!r}."
     )
 
 

@@ -8,17 +8,19 @@ function with smooth pieces is computed again on parts of the domain, and the di
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from certune.dual import DualFunction, PiecewiseFunction
-from certune.errors import CertificateError
+from certune.errors import CertificateError, CertuneError
 from certune.families.base import Family
 from certune.space import Segment
 
-# Two enclosures of a breakpoint may differ by this, relative to max(1, |t|), or by their width.
+# Two gaps of smooth functions may differ by this, relative to max(1, |t|), or by their width.
 RESOLUTION = 1e-9
 # A function with smooth pieces is computed again on this many windows.
 WINDOWS = 3
@@ -28,6 +30,17 @@ def demand(holds: bool, message: str) -> None:
     """Raise :class:`CertificateError` with the message unless `holds`."""
     if not holds:
         raise CertificateError(message)
+
+
+@contextmanager
+def proving(what: str) -> Iterator[None]:
+    """Let a family's refusal to decide or to run be a certificate that cannot be checked."""
+    try:
+        yield
+    except CertificateError:
+        raise
+    except CertuneError as error:
+        raise CertificateError(f"Could not prove {what} again: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,16 @@ class Case:
     instance: Any
     name: str
 
+    def fresh(self, low: float, high: float) -> DualFunction:
+        """Compute the function of the instance on a part of the domain."""
+        with proving(f"{self.name} for {self.dual.name} in [{low!r}, {high!r}]"):
+            return self.family.dual(self.instance, self.segment.restrict(low, high))
+
+    def run(self, t: float) -> Fraction:
+        """Run the plain algorithm at a point."""
+        with proving(f"{self.name} at {self.dual.name} = {t!r}"):
+            return self.family.run_exact(self.instance, self.segment.at(t))
+
 
 def check_runs(case: Case) -> int:
     """Compare plain runs with every piece, in the middle and at both ends; return their number."""
@@ -50,7 +73,7 @@ def check_runs(case: Case) -> int:
             if t is None or not segment.is_exact_at(t):
                 continue
             lower, upper = dual.enclose_exact(t)
-            reached = case.family.run_exact(case.instance, segment.at(t))
+            reached = case.run(t)
             value = lower if lower == upper else f"{float(lower)!r} to {float(upper)!r}"
             demand(
                 lower - tolerance <= reached <= upper + tolerance,
@@ -72,7 +95,7 @@ def check_windows(case: Case) -> None:
 def _check_constant_windows(case: Case, dual: PiecewiseFunction) -> None:
     cuts = [dual.low, *dual.sample_points()[1:-1].tolist(), dual.high]
     for gap, (low, high) in enumerate(zip(cuts, cuts[1:], strict=False)):
-        fresh = case.family.dual(case.instance, case.segment.restrict(low, high))
+        fresh = case.fresh(low, high)
         where = f"{case.name}, {dual.name} in [{low!r}, {high!r}]"
         found = isinstance(fresh, PiecewiseFunction)
         demand(found, f"{where}: the certificate has constant pieces, a fresh proof {fresh!r}.")
@@ -81,7 +104,7 @@ def _check_constant_windows(case: Case, dual: PiecewiseFunction) -> None:
             right = fresh.n_pieces == 1 and _value(fresh, 0) == _value(dual, 0)
             demand(right, f"{where}: the certificate has one value, a fresh proof gives {fresh!r}.")
         else:
-            _compare(dual, gap, fresh, where)
+            _compare(case, dual, gap, fresh)
 
 
 def _check_smooth_windows(case: Case) -> None:
@@ -92,7 +115,7 @@ def _check_smooth_windows(case: Case) -> None:
     cuts = sorted({dual.low, dual.high, *inner})
     allowed = 4 * Fraction(case.family.tolerance)
     for low, high in pairwise(cuts):
-        fresh = case.family.dual(case.instance, case.segment.restrict(low, high))
+        fresh = case.fresh(low, high)
         stored, where = dual.restrict(low, high), f"{case.name}, {dual.name} in "
         _compare_gaps(stored, fresh, allowed, where)
         open_ = _joined([*_gaps(stored), *_gaps(fresh)])
@@ -149,36 +172,51 @@ def _joined(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return union
 
 
-def _compare(dual: PiecewiseFunction, gap: int, fresh: PiecewiseFunction, where: str) -> None:
-    """Compare a window that has one gap of the stored function with a fresh function."""
+def _compare(case: Case, dual: PiecewiseFunction, gap: int, fresh: PiecewiseFunction) -> None:
+    """Compare a window that has one gap of the stored function with a fresh function.
+
+    What the certificate says must follow: on the closed pieces beside the gap from values of fresh
+    pieces, or from a proof of its own where the fresh function has a gap; and in the open gap from
+    values and bounds within those of the certificate.
+    """
     opens, closes = dual.breakpoints[gap].tolist()
     before, after = _value(dual, gap), _value(dual, gap + 1)
     lower = Fraction(int(dual.gap_lower[gap]), dual.denominator)
     upper = Fraction(int(dual.gap_upper[gap]), dual.denominator)
+    where = f"{case.name}, {dual.name} in [{fresh.low!r}, {fresh.high!r}]"
     for piece, (start, stop) in enumerate(_intervals(fresh)):
         value = _value(fresh, piece)
-        meets_before, meets_after = start <= opens, stop >= closes
         demand(
-            (value == before or not meets_before)
-            and (value == after or not meets_after)
-            and (lower <= value <= upper or meets_before or meets_after),
+            (value == before or start > opens)
+            and (value == after or stop < closes)
+            and (lower <= value <= upper or stop <= opens or start >= closes),
             f"{where}: the certificate has {before} up to {opens!r} and {after} from {closes!r} "
             f"on, but a fresh proof gives {value} on [{start!r}, {stop!r}].",
         )
-    slack = max(closes - opens, RESOLUTION * max(1.0, abs(opens), abs(closes)))
     for place, (start, stop) in enumerate(fresh.breakpoints.tolist()):
-        demand(
-            opens - slack <= start and stop <= closes + slack,
-            f"{where}: the certificate has a breakpoint in [{opens!r}, {closes!r}] only, but a "
-            f"fresh proof leaves one open in [{start!r}, {stop!r}].",
-        )
         least = Fraction(int(fresh.gap_lower[place]), fresh.denominator)
         most = Fraction(int(fresh.gap_upper[place]), fresh.denominator)
         demand(
-            lower <= least and most <= upper,
+            (lower <= least and most <= upper) or stop <= opens or start >= closes,
             f"{where}: the certificate bounds the utility by {lower} and {upper} around the "
             f"breakpoint in [{opens!r}, {closes!r}], but a fresh proof only by {least} and {most}.",
         )
+        if not least == most == before:
+            _prove_constant(case, start, min(stop, opens), before)
+        if not least == most == after:
+            _prove_constant(case, max(start, closes), stop, after)
+
+
+def _prove_constant(case: Case, low: float, high: float, value: Fraction) -> None:
+    """Prove that the utility has one value between two points, if the first is the smaller one."""
+    if low >= high:
+        return
+    fresh = case.fresh(low, high)
+    demand(
+        isinstance(fresh, PiecewiseFunction) and fresh.n_pieces == 1 and _value(fresh, 0) == value,
+        f"{case.name}: the certificate has the value {value} for {case.dual.name} in [{low!r}, "
+        f"{high!r}], but a fresh proof gives {fresh!r}.",
+    )
 
 
 def _intervals(function: DualFunction) -> list[tuple[float, float]]:
