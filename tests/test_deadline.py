@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import certune as ct
-from certune.deadline import TimeIsUp, check_time, until
+from certune import deadline
+from certune.deadline import Stop, TimeIsUp, check_time, under, until
 from certune.families.graph_ssl.balls import ball_labels
 
 
@@ -19,13 +20,55 @@ def test_deadlines_hold_inside_and_in_their_own_thread_only():
     with until(-math.inf):
         with pytest.raises(TimeIsUp):
             check_time()
-        with until(math.inf):
+        with until(math.inf), pytest.raises(TimeIsUp):
             check_time()
         thread = threading.Thread(target=lambda: (check_time(), found.append("no deadline here")))
         thread.start()
         thread.join()
     check_time()
     assert found == ["no deadline here"]
+
+
+def test_a_wish_reaches_all_stops_below():
+    wish = Stop()
+    with under(Stop(parent=wish)) as stop, until(math.inf):
+        check_time()
+        assert not stop.is_set() and not stop.stated
+        wish.set()
+        assert stop.stated
+        with pytest.raises(TimeIsUp):
+            check_time()
+    assert stop.is_set()
+    check_time()
+
+
+def test_a_stop_knows_whether_it_was_seen_and_who_set_it():
+    with until(-math.inf) as stop:
+        assert not stop.seen and not stop.stated
+        with pytest.raises(TimeIsUp):
+            check_time()
+        assert stop.seen and not stop.stated
+    assert Stop().seconds_left == math.inf and Stop(0.0).seconds_left == -math.inf
+    assert 9.0 < Stop(100.0, Stop(10.0)).seconds_left <= 10.0
+
+
+def test_the_end_of_time_is_no_failure():
+    """A program that catches all exceptions must not turn a time limit into a value."""
+    assert not issubclass(TimeIsUp, Exception)
+
+
+def test_the_clock_stands_still_during_preparations():
+    before = deadline.now()
+    deadline.begin_preparation()
+    deadline.begin_preparation()
+    standing = deadline.now()
+    time.sleep(0.01)
+    deadline.end_preparation()
+    assert deadline.now() == standing >= before
+    deadline.end_preparation()
+    started = time.perf_counter()
+    time.sleep(0.01)
+    assert standing + 0.01 <= deadline.now() <= standing + (time.perf_counter() - started) + 0.01
 
 
 def slow_cases():
@@ -46,7 +89,7 @@ def slow_cases():
 @pytest.mark.parametrize(("family", "instance"), slow_cases())
 def test_functions_end_at_the_deadline(family, instance):
     complete = family.dual(instance)
-    with until(time.perf_counter()), pytest.raises(TimeIsUp):
+    with until(deadline.now()), pytest.raises(TimeIsUp):
         family.dual(instance)
     assert family.dual(instance) == complete
 
@@ -55,7 +98,7 @@ def test_soft_labels_in_balls_end_at_the_deadline():
     family, instance = slow_cases()[1]
     graph = family.graph(instance)
     assert ball_labels(graph, [Fraction(1)], 128)
-    with until(time.perf_counter()), pytest.raises(TimeIsUp):
+    with until(deadline.now()), pytest.raises(TimeIsUp):
         ball_labels(graph, [Fraction(1)], 128)
 
 

@@ -5,6 +5,8 @@
 namespace nb = nanobind;
 
 NB_MODULE(_core, core) {
+    // Threads that are left to themselves at the end of a run may still hold a stop.
+    nb::set_leak_warnings(false);
     using namespace certune::bindings;
     core.doc() = "The compiled core of certune; certune.kernels has its doors.";
     bind_calls(core);

@@ -7,9 +7,12 @@ from .errors import (
     CertificateError,
     CertuneError,
     InputError,
+    NothingFinishedError,
     ParameterError,
     RangeWarning,
+    TuningError,
     UndecidedError,
+    WorkerError,
 )
 from .estimators import HarmonicClassifier, LinkageClustering, RegularizedLogisticPath
 from .families.graph_ssl import HarmonicLabeling, LabelingInstance

@@ -1,37 +1,57 @@
-"""A time until which slow computations go on.
+"""When slow computations end: a time limit, or somebody's wish.
 
-A search with a time limit cannot wait for a function that takes long to be decided exactly. It
-states its deadline here, and whatever may take long asks from time to time: Python code by
-:func:`check_time`, the compiled core through the stop that :func:`current_stop` hands to it. In the
-main thread the core also runs the handlers of pending signals, so that an interrupt ends it.
+A search with a time limit cannot wait for a function that takes long to be decided exactly, nor can
+somebody who pressed Ctrl-C. Whoever runs the search holds a :class:`Stop`, and whatever may take
+long asks from time to time: Python code by :func:`check_time`, the compiled core through the stop
+that :func:`current_stop` hands to it. Exceptions come from such questions only, so that nothing is
+left half done. In the main thread the core also runs the handlers of pending signals.
+
+Times are those of :func:`now`, a clock that stands still while something is prepared for first use
+(kernels being compiled): preparation never counts against a limit.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from certune._core import Stop, TimeIsUp
+from certune._core import Stop, TimeIsUp, begin_preparation, end_preparation, now
 
-__all__ = ["Stop", "TimeIsUp", "check_time", "current_stop", "until"]
+__all__ = [
+    "Stop",
+    "TimeIsUp",
+    "begin_preparation",
+    "check_time",
+    "current_stop",
+    "end_preparation",
+    "now",
+    "under",
+    "until",
+]
 
 _stop: ContextVar[Stop] = ContextVar("stop", default=Stop())  # noqa: B039 (nobody sets this one)
 
 
 @contextmanager
-def until(deadline: float) -> Iterator[Stop]:
-    """State a deadline, as told by `time.perf_counter`, for what is called inside.
-
-    Yields the stop that holds inside; another thread may set it before the time is up.
-    """
-    stop = Stop(deadline - time.perf_counter())
+def under(stop: Stop) -> Iterator[Stop]:
+    """Let a stop hold for what is called inside, in this thread."""
     token = _stop.set(stop)
     try:
         yield stop
     finally:
         _stop.reset(token)
+
+
+@contextmanager
+def until(deadline: float) -> Iterator[Stop]:
+    """State a deadline, as told by :func:`now`, for what is called inside.
+
+    Yields the stop that holds inside; another thread may set it before the time is up. A stop that
+    holds outside still does.
+    """
+    with under(Stop(deadline - now(), current_stop())) as stop:
+        yield stop
 
 
 def current_stop() -> Stop:

@@ -30,3 +30,30 @@ class UndecidedError(CertuneError):
 
 class CertificateError(CertuneError):
     """A certificate that does not prove what it claims."""
+
+
+class WorkerError(CertuneError):
+    """A worker process that was lost, or whose error could not be sent."""
+
+
+class TuningError(CertuneError):
+    """Tuning that was ended by an exception, which is the cause of this one.
+
+    Attributes
+    ----------
+    result : TuningResult or None
+        What was finished by then, with a bound that holds; None if nothing was.
+    instance_name : str or None
+        Name of the instance that failed; None if something else did.
+    """
+
+    def __init__(
+        self, message: str, result: object = None, instance_name: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.result = result
+        self.instance_name = instance_name
+
+
+class NothingFinishedError(CertuneError, TimeoutError):
+    """A time limit that was reached before there was anything to return."""

@@ -1,10 +1,17 @@
 """Tuning that ends early, by time, interrupt or callback: what is there must be valid."""
 
+import os
+import signal
+import subprocess
+import sys
+import threading
 from fractions import Fraction
 
+import joblib
 import pytest
 
 import certune as ct
+from certune.deadline import check_time
 from certune.testing import StepFamily, StepInstance
 from certune.tuning import Status
 
@@ -38,13 +45,166 @@ def test_time_limit(n_jobs, random_instances, slow_family):
     check_partial(result, slow_family, instances)
 
 
-def test_first_instance_is_always_finished(random_instances):
+def test_bound_counts_unfinished_instances_as_perfect(random_instances):
     instances = random_instances(3)
-    result = ct.tune(StepFamily(), instances, timeout=1e-9)
-    assert result.status is Status.TIME_LIMIT and len(result.duals) == 1
-    finished = result.duals[0].max_exact
-    assert result.upper_bound_exact == (finished + 2) / 3
+    result = ct.tune(StepFamily(), instances, callbacks=[lambda state: True])
+    assert result.status is Status.STOPPED and len(result.duals) == 1
+    assert result.upper_bound_exact == (result.duals[0].max_exact + 2) / 3
     check_partial(result, StepFamily(), instances)
+
+
+def test_a_limit_before_anything_is_finished_says_so(random_instances):
+    with pytest.raises(ct.NothingFinishedError, match="any of the 3 instances") as caught:
+        ct.tune(StepFamily(), random_instances(3), timeout=1e-9)
+    assert isinstance(caught.value, TimeoutError)
+
+
+RELEASED = threading.Event()
+
+
+class Stubborn(StepFamily):
+    """Never asks for the time, in functions and in runs of instances without a name."""
+
+    def dual(self, instance, along=None):
+        self.wait(instance)
+        return super().dual(instance, along)
+
+    def run_exact(self, instance, params):
+        self.wait(instance)
+        return super().run_exact(instance, params)
+
+    def wait(self, instance):
+        while instance.name is None and not RELEASED.is_set():
+            pass
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_limit_holds_inside_an_instance_that_does_not_ask(n_jobs, random_instances):
+    instances = random_instances(4)
+    instances[3] = StepInstance((0.5,), (Fraction(0), Fraction(1)))
+    RELEASED.clear()
+    result = ct.tune(Stubborn(), instances, timeout=0.3, n_jobs=n_jobs, progress=False)
+    RELEASED.set()  # the thread that was left to itself may end
+    assert result.status is Status.TIME_LIMIT
+    assert result.evaluation.unknown == (3,) and result.instances == instances
+    assert result.upper_bound_exact == (3 * result.landscape.upper_bound_exact + 1) / 4
+    reached = sum(StepFamily().run_exact(i, result.best_params) for i in result.instances[:3])
+    assert result.best_value_exact == reached / 4
+    assert result.to_frame()["tuned"].isna().tolist() == [False, False, False, True]
+
+
+class Broken(StepFamily):
+    """Fails at an instance with that name, in one way or another."""
+
+    def dual(self, instance, along=None):
+        if instance.name == "broken":
+            raise ZeroDivisionError("by zero")
+        if instance.name == "killed" and threading.current_thread() is threading.main_thread():
+            os.kill(os.getpid(), signal.SIGKILL)
+        if instance.name == "exits":
+            sys.exit(3)
+        return super().dual(instance, along)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_failure_names_the_instance_and_carries_what_is_finished(n_jobs, random_instances):
+    instances = random_instances(6)
+    instances[4] = StepInstance((0.5,), (Fraction(0), Fraction(1)), name="broken")
+    with pytest.raises(ct.TuningError, match=r"broken \(instance 4\): ZeroDivisionError") as caught:
+        ct.tune(Broken(), instances, n_jobs=n_jobs)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert caught.value.instance_name == "broken"
+    result = caught.value.result
+    assert result.status is Status.FAILED and len(result.duals) >= 4
+    check_partial(result, StepFamily(), result.instances)
+
+
+def test_exits_carry_what_is_finished(random_instances):
+    instances = random_instances(3)
+    instances[2] = StepInstance((), (Fraction(1),), name="exits")
+    with pytest.raises(SystemExit) as caught:
+        ct.tune(Broken(), instances)
+    assert caught.value.code == 3 and len(caught.value.result.duals) == 2
+
+
+def test_failing_callback_carries_what_is_finished(random_instances):
+    instances = random_instances(5)
+
+    def fails(state):
+        if state.n_finished == 3:
+            raise OSError("disk full")
+
+    with pytest.raises(ct.TuningError, match="fails.*OSError: disk full") as caught:
+        ct.tune(StepFamily(), instances, callbacks=[fails])
+    assert caught.value.instance_name is None and len(caught.value.result.duals) == 3
+    check_partial(caught.value.result, StepFamily(), instances)
+
+
+def test_lost_worker_is_named_and_the_others_are_kept(random_instances):
+    class Local(Broken):  # reaches worker processes by value
+        pass
+
+    instances = random_instances(5)
+    instances[1] = StepInstance((), (Fraction(1),), name="killed")
+    with joblib.parallel_config(backend="loky"):
+        with pytest.raises(ct.TuningError, match=r"killed \(instance 1\): WorkerError") as caught:
+            ct.tune(Local(), instances, n_jobs=2)
+    result = caught.value.result
+    assert len(result.duals) >= 1 and "killed" not in result.instance_names[: len(result.duals)]
+
+
+def test_swallowed_stop_makes_no_value():
+    """A program that catches everything ends, and is not finished with a wrong value."""
+
+    class Greedy(StepFamily):
+        def dual(self, instance, along=None):
+            try:
+                while True:
+                    check_time()
+            except BaseException:
+                return super().dual(StepInstance((), (Fraction(1),)))
+
+    with pytest.raises(ct.NothingFinishedError):
+        ct.tune(Greedy(), [StepInstance((0.5,), (Fraction(0), Fraction(1)))], timeout=0.05)
+
+
+SIGNALLED = """
+import os, signal, sys, threading
+from fractions import Fraction
+import certune as ct
+from certune.testing import StepFamily, StepInstance
+
+class Slow(StepFamily):
+    def dual(self, instance, along=None):
+        if instance.name == "slow":
+            threading.Timer(0.1, os.kill, (os.getpid(), getattr(signal, sys.argv[1]))).start()
+            while True:
+                pass
+        return super().dual(instance, along)
+
+instances = [StepInstance((0.5,), (Fraction(0), Fraction(1)), name=n) for n in sys.argv[3:]]
+before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+result = ct.tune(Slow(), instances, n_jobs=int(sys.argv[2]))
+assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
+print(result.status.name, len(result.duals))
+"""
+
+
+def signalled(*arguments):
+    command = [sys.executable, "-c", SIGNALLED, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("n_jobs", ["1", "2"])
+def test_signals_keep_what_is_finished(name, n_jobs):
+    ended = signalled(name, n_jobs, "a", "b", "slow", "c")
+    assert (ended.returncode, ended.stdout) == (0, "INTERRUPTED 2\n"), ended.stderr
+
+
+def test_signals_before_anything_is_finished_do_what_they_always_do():
+    assert "KeyboardInterrupt" in signalled("SIGINT", "1", "slow").stderr
+    assert signalled("SIGTERM", "1", "slow").returncode == -signal.SIGTERM
 
 
 def test_interrupt_returns_what_is_there(random_instances):

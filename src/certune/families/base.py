@@ -112,6 +112,14 @@ class Family(ABC):
         """Whether everything that `dual` states is proved; tuning claims an optimum only then."""
         return True
 
+    @property
+    def releases_lock(self) -> bool:
+        """Whether `dual`, `run` and `bound_on_box` leave the interpreter lock to other threads.
+
+        Threads then work side by side, without the start of processes.
+        """
+        return False
+
     def structure_of(self, instances: Sequence[Any]) -> Structure | None:
         """Counts that are proved for every instance no larger than the given ones.
 

@@ -15,11 +15,12 @@ from fractions import Fraction
 from typing import Any
 
 from certune.box import Box, Edge
-from certune.deadline import TimeIsUp
+from certune.deadline import check_time
 from certune.errors import CertificateError, UndecidedError
 from certune.families.base import BoxBound, Family
+from certune.tuning.executors import Crew
+from certune.tuning.instances import blaming
 from certune.tuning.line_search import LineSearch
-from certune.tuning.workers import Workers
 
 # Boxes that are halved between two looks at the queue; fixed, so that the search is the same for
 # any number of workers.
@@ -87,8 +88,8 @@ class BranchAndBound:
         Checked instances.
     lines : LineSearch
         Source of incumbents, which has one.
-    workers : Workers
-        Who does the work, and until when.
+    crew : Crew
+        Who does the work.
 
     Attributes
     ----------
@@ -101,12 +102,12 @@ class BranchAndBound:
     """
 
     def __init__(
-        self, family: Family, instances: Sequence[Any], lines: LineSearch, workers: Workers
+        self, family: Family, instances: Sequence[Any], lines: LineSearch, crew: Crew
     ) -> None:
         self._family = family
         self._instances = instances
         self._lines = lines
-        self._workers = workers
+        self._crew = crew
         self._queue: list[tuple[Fraction, int, Node]] = []
         self._n_bounds = 0
         self._highest = Fraction(family.utility_range[1])
@@ -186,7 +187,7 @@ class BranchAndBound:
                 edge = edges[place] = node.best_edge
                 jobs += [(place, node, half) for half in node.box.split(edge)]
         threshold = self.best_total + self._slack
-        results = self._workers.map(lambda job: self._bounded(job[1], job[2], threshold), jobs)
+        results = self._crew.map(lambda job: self._bounded(job[1], job[2], threshold), jobs)
         for (place, _, _), result in zip(jobs, results, strict=True):
             found[place].append(result)
         for (_, number, node), halved, nodes in zip(taken, edges, found, strict=True):
@@ -235,9 +236,10 @@ class BranchAndBound:
         for number, known in enumerate(parent.bounds):
             if known.settled:
                 continue
-            if self._workers.time_is_up:
-                raise TimeIsUp
-            found = self._family.bound_on_box(self._instances[number], box, known.reuse)
+            check_time()
+            instance = self._instances[number]
+            with blaming(instance, number):
+                found = self._family.bound_on_box(instance, box, known.reuse)
             found = replace(
                 found, lower=max(found.lower, known.lower), upper=min(found.upper, known.upper)
             )

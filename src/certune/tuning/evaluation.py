@@ -6,17 +6,22 @@ compare a setting with the defaults, confirm the optimum, and measure it on new 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
-import joblib
-
+from certune.deadline import Stop
 from certune.errors import CertuneError, UndecidedError
 from certune.families.base import Family
 from certune.scores import Score
-from certune.tuning.instances import instance_name
+from certune.tuning.executors import Crew
+from certune.tuning.instances import failure_of, instance_name
+from certune.tuning.interrupts import SignalWatch
+
+NOTHING: Mapping[int, Fraction] = {}
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,9 @@ class Evaluation:
         instance are left out.
     score : Score
         What utilities mean to people; tables and texts show scores.
+    unknown : tuple of int
+        Numbers of instances on which the setting could not be run before tuning had to end. They
+        count with the lowest utility, so that means are bounds from below.
     """
 
     params: dict[str, Any]
@@ -43,6 +51,7 @@ class Evaluation:
     utilities: tuple[Fraction, ...] = field(repr=False)
     baseline_utilities: dict[str, tuple[Fraction, ...]] = field(repr=False)
     score: Score = field(default=Score(), kw_only=True)
+    unknown: tuple[int, ...] = field(default=(), repr=False, kw_only=True)
 
     @property
     def value_exact(self) -> Fraction:
@@ -81,6 +90,8 @@ class Evaluation:
             name: [float(self.score.of(value)) for value in column]
             for name, column in columns.items()
         }
+        for number in self.unknown:
+            floats["tuned"][number] = math.nan
         return pandas.DataFrame(floats, index=pandas.Index(self.instance_names, name="instance"))
 
     def __str__(self) -> str:
@@ -110,25 +121,102 @@ def evaluate(
     n_jobs : int or None, default=1
         Number of parallel workers, as in joblib.
     """
-    defaults = [{**family.baselines, **family.instance_baselines(item)} for item in instances]
-    rows = joblib.Parallel(n_jobs=n_jobs)(
-        joblib.delayed(_run_all)(family, instance, dict(params), list(own.values()))
-        for instance, own in zip(instances, defaults, strict=True)
-    )
-    tuned, *others = zip(*rows, strict=True)
-    decided = {
-        name: column for name, column in zip(defaults[0], others, strict=True) if None not in column
-    }
-    names = tuple(instance_name(instance, number) for number, instance in enumerate(instances))
-    return Evaluation(dict(params), names, tuned, decided, score=family.score)
+    stop = Stop()
+    crew = Crew(n_jobs, SignalWatch(stop), stop, family.releases_lock)
+    try:
+        return PlainRuns(family, instances, params).evaluation(crew)
+    finally:
+        crew.close()
 
 
-def _run_all(
-    family: Family, instance: Any, tuned: dict[str, Any], defaults: list[dict[str, Any]]
-) -> list[Any]:
+class PlainRuns:
+    """Runs of a setting and of the defaults, which can end early.
+
+    Parameters
+    ----------
+    family : Family
+        The algorithm.
+    instances : sequence
+        At least one instance, all checked.
+    params : mapping
+        The setting.
+
+    """
+
+    def __init__(self, family: Family, instances: Sequence[Any], params: Mapping[str, Any]) -> None:
+        self._family, self._instances, self._params = family, instances, dict(params)
+        self._rows: dict[int, list[Fraction | None]] = {}
+
+    @property
+    def n_instances(self) -> int:
+        """Number of instances."""
+        return len(self._instances)
+
+    @property
+    def complete(self) -> bool:
+        """Have all runs been made?"""
+        return len(self._rows) == len(self._instances)
+
+    def make(self, crew: Crew, numbers: Sequence[int]) -> None:
+        """Run everything on the instances with these numbers; raises `TimeIsUp`."""
+        function = partial(_run_all, self._family, self._params)
+        items = [self._instances[number] for number in numbers]
+        for outcome in crew.outcomes(function, items):
+            number = numbers[outcome.number]
+            if outcome.error is not None:
+                raise failure_of(self._instances[number], number, outcome.error)
+            self._rows[number] = outcome.value
+
+    def reached(self, number: int) -> Fraction | None:
+        """Utility of the setting on an instance, if it was run."""
+        return self._rows[number][0] if number in self._rows else None
+
+    def evaluation(
+        self, crew: Crew | None = None, known: Mapping[int, Fraction] = NOTHING
+    ) -> Evaluation:
+        """Return what the runs gave, after making all of them if there is a crew.
+
+        An instance that was not run has its known utility, if there is one, and otherwise counts
+        with the lowest of all.
+        """
+        family, numbers = self._family, range(len(self._instances))
+        if crew is not None:
+            self.make(crew, numbers)
+        lowest = Fraction(family.utility_range[0])
+        reached = [self.reached(number) for number in numbers]
+        utilities = [
+            known.get(number, lowest) if utility is None else utility
+            for number, utility in zip(numbers, reached, strict=True)
+        ]
+        unknown = [n for n in numbers if reached[n] is None and n not in known]
+        names = [instance_name(instance, n) for n, instance in enumerate(self._instances)]
+        return Evaluation(
+            self._params,
+            tuple(names),
+            tuple(utilities),
+            self._baselines(),
+            score=family.score,
+            unknown=tuple(unknown),
+        )
+
+    def _baselines(self) -> dict[str, tuple[Fraction, ...]]:
+        """Utilities of the defaults that were run, and decided, on all instances."""
+        if not self.complete:
+            return {}
+        first = self._instances[0]
+        names = {**self._family.baselines, **self._family.instance_baselines(first)}
+        rows = [self._rows[number] for number in range(len(self._instances))]
+        _, *columns = zip(*rows, strict=True)
+        return {
+            name: column for name, column in zip(names, columns, strict=True) if None not in column
+        }
+
+
+def _run_all(family: Family, tuned: dict[str, Any], instance: Any) -> list[Fraction | None]:
+    defaults = {**family.baselines, **family.instance_baselines(instance)}
     return [
         family.run_exact(instance, tuned),
-        *(_decided_run(family, instance, setting) for setting in defaults),
+        *(_decided_run(family, instance, setting) for setting in defaults.values()),
     ]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from certune.errors import InputError, ParameterError
+from certune.errors import InputError, ParameterError, TuningError, UndecidedError
 from certune.families.base import Family
 
 
@@ -66,3 +67,32 @@ def instance_name(instance: object, number: int) -> str:
     """Return the name of an instance, or its place in the list if it has none."""
     name = getattr(instance, "name", None)
     return name if isinstance(name, str) and name else f"instance {number}"
+
+
+def failure_of(instance: object, number: int, error: BaseException) -> BaseException:
+    """Return what to raise when work on an instance failed: an error that names it.
+
+    Interrupts and exits, which are no failures of the instance, are returned as they are.
+    """
+    if not isinstance(error, Exception):
+        return error
+    name = instance_name(instance, number)
+    place = "" if name == f"instance {number}" else f" (instance {number})"
+    failure = TuningError(
+        f"Tuning ended at {name}{place}: {type(error).__name__}: {error}\nWhat was finished by "
+        "then is the attribute result of this error.",
+        instance_name=name,
+    )
+    failure.__cause__ = error
+    return failure
+
+
+@contextmanager
+def blaming(instance: object, number: int) -> Iterator[None]:
+    """Let what fails inside name an instance; what is undecided is no failure."""
+    try:
+        yield
+    except (TuningError, UndecidedError):
+        raise
+    except Exception as error:
+        raise failure_of(instance, number, error) from error

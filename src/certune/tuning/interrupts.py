@@ -1,12 +1,121 @@
-"""Ctrl-C, also when it arrives while a compiled kernel returns."""
+"""Ctrl-C and ``kill`` while a run is under way: a wish to stop, not an exception at any moment.
+
+The first signal only sets the stop of the run (:mod:`certune.deadline`): computations end at their
+next question, and what is finished becomes the result. Code in the main thread that does not ask
+for a while, such as a family of a user's own, is interrupted by an exception, though never while a
+compiled kernel is being called. A further signal, a second later or more, does what it would have
+done without a run.
+"""
 
 from __future__ import annotations
 
+import _thread
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, NoReturn
 
-def is_interrupt(error: BaseException | None) -> bool:
-    """Is this Ctrl-C, perhaps wrapped because it arrived while a compiled kernel returned?"""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
+from certune.deadline import Stop, TimeIsUp
+
+# Seconds after the stop until code that does not ask is interrupted, and between looks.
+PATIENCE, LOOK = 0.15, 0.05
+# Signals that follow the first one sooner are the same one, sent twice: by a terminal to all
+# processes of a group, and by the program that started this one.
+SAME_SIGNAL = 1.0
+
+
+class SignalWatch:
+    """Turns signals into a wish to stop, in the main thread, while it is entered.
+
+    Handlers that a user's program has installed are left alone.
+
+    Parameters
+    ----------
+    wish : Stop
+        Set by the first signal.
+
+    Attributes
+    ----------
+    received : int or None
+        The first signal.
+    """
+
+    def __init__(self, wish: Stop) -> None:
+        self.wish = wish
+        self.received: int | None = None
+        self._received_at = 0.0
+        self._before: dict[int, Any] = {}
+        self._left = threading.Event()
+        self._working_under: Stop | None = None
+        self._reminded = False
+
+    def __enter__(self) -> SignalWatch:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                    self._before[number] = signal.signal(number, self._handle)
+        if signal.SIGINT in self._before:
+            threading.Thread(target=self._remind, name="certune-stop", daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._left.set()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def call(self, stop: Stop, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function that a stop ends in this thread, even if it does not ask."""
+        self._working_under = stop
+        try:
+            return function(*arguments)
+        finally:
+            self._working_under = None
+
+    def pass_on(self) -> NoReturn:
+        """Let the signal do what it would have done without a run; to be called after leaving."""
+        if self.received == signal.SIGTERM:
+            signal.raise_signal(signal.SIGTERM)
+        raise KeyboardInterrupt
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._reminded:
+            self._reminded = False
+            if self._working_under is not None and not _calls_compiled_code(frame):
+                raise TimeIsUp
+            return
+        arrived = time.perf_counter()
+        if self.received is None:
+            self.received, self._received_at = number, arrived
+            self.wish.set()
+        elif arrived > self._received_at + SAME_SIGNAL:
+            signal.signal(number, self._before[number])
+            signal.raise_signal(number)
+
+    def _remind(self) -> None:
+        """Interrupt the main thread for as long as it works in spite of the stop."""
+        waiting_for, since = None, 0.0
+        while not self._left.wait(LOOK):
+            stop = self._working_under
+            if stop is None or not stop.is_set():
+                continue
+            if stop is not waiting_for:
+                waiting_for, since = stop, time.perf_counter()
+            elif time.perf_counter() >= since + PATIENCE:
+                self._reminded = True
+                _thread.interrupt_main(signal.SIGINT)
+
+
+def _calls_compiled_code(frame: FrameType | None) -> bool:
+    """Is the interpreter inside a call from compiled code, which an exception must not cross?"""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "numba":
             return True
-        error = error.__cause__ or error.__context__
+        frame = frame.f_back
     return False

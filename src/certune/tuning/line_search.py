@@ -10,7 +10,7 @@ incumbent.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count, cycle
@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from certune.dual import mean
+from certune.dual import DualFunction, mean
 from certune.errors import UndecidedError
 from certune.families.base import Family
 from certune.space import ParameterSpace, ParameterValue, Real, Segment
-from certune.tuning.workers import Workers
+from certune.tuning.executors import Crew
+from certune.tuning.instances import blaming
 
 # How far beside the best setting parallel lines run, as a share of the way to a random setting.
 SHARES = (0.25, 1.0, 0.0625, 0.25)
@@ -57,8 +58,8 @@ class LineSearch:
         The algorithm.
     instances : sequence
         Checked instances.
-    workers : Workers
-        Who does the work, and until when.
+    crew : Crew
+        Who does the work.
     rng : numpy Generator
         Source of the random directions and shifts.
 
@@ -71,11 +72,11 @@ class LineSearch:
     """
 
     def __init__(
-        self, family: Family, instances: Sequence[Any], workers: Workers, rng: np.random.Generator
+        self, family: Family, instances: Sequence[Any], crew: Crew, rng: np.random.Generator
     ) -> None:
         self._family = family
         self._instances = instances
-        self._workers = workers
+        self._crew = crew
         self._rng = rng
         self._plan = self._lines()
         self._elite: list[tuple[Fraction, int, dict[str, Any]]] = []
@@ -85,13 +86,19 @@ class LineSearch:
 
     def offer(self, params: Mapping[str, Any]) -> Incumbent:
         """Run a setting, and keep it if it is the best so far; returns what the runs gave."""
-        run = self._family.run_exact
         setting = dict(params)
-        utilities = self._workers.map(lambda instance: run(instance, setting), self._instances)
+        utilities = self._on_every_instance(lambda item: self._family.run_exact(item, setting))
         found = Incumbent(setting, tuple(utilities))
         if self.best is None or found.total > self.best.total:
             self.best = found
         return found
+
+    def _on_every_instance(self, function: Callable[[Any], Any]) -> list[Any]:
+        def named(pair: tuple[int, Any]) -> Any:
+            with blaming(pair[1], pair[0]):
+                return function(pair[1])
+
+        return self._crew.map(named, list(enumerate(self._instances)))
 
     def try_setting(self, params: Mapping[str, Any]) -> Fraction:
         """Offer a setting; returns the sum of its utilities, the largest of all if undecided."""
@@ -153,10 +160,11 @@ class LineSearch:
             No setting on the line has a larger sum of utilities. If a function on it cannot be
             decided, that is the largest sum of all.
         """
-        dual = self._family.dual
         self.n_lines += 1
         try:
-            duals = self._workers.map(lambda instance: dual(instance, segment), self._instances)
+            duals: list[DualFunction] = self._on_every_instance(
+                lambda item: self._family.dual(item, segment)
+            )
         except UndecidedError:
             return self._largest
         landscape = mean(duals)

@@ -91,6 +91,12 @@ class RunLog:
         if not self._silent:
             self._timer.start()
 
+    def __enter__(self) -> RunLog:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Stop waiting for the run to become a long one."""
         self._timer.cancel()

@@ -6,12 +6,36 @@ family allows at all, which bounds the mean over all instances from the first on
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from certune.dual import DualFunction, mean
+from certune.errors import TuningError
+
+Callback: TypeAlias = Callable[[Any], Any]
+
+
+def asked(callbacks: Sequence[Callback], state: Any) -> bool:
+    """Call all callbacks with a state; tells whether one of them returned True, to stop.
+
+    Raises
+    ------
+    TuningError
+        If one of them fails.
+    """
+    stop = False
+    for callback in callbacks:
+        try:
+            stop |= callback(state) is True
+        except Exception as error:
+            raise TuningError(
+                f"The callback {callback!r} failed: {type(error).__name__}: {error}\nWhat was "
+                "finished by then is the attribute result of this error."
+            ) from error
+    return stop
 
 
 def blend(finished: Fraction, n_finished: int, unfinished: Fraction, n_instances: int) -> Fraction:

@@ -10,23 +10,25 @@ import math
 import numbers
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from certune.deadline import TimeIsUp
-from certune.errors import ParameterError
+from certune.errors import ParameterError, TuningError
 from certune.families.base import Family
 from certune.tuning.branching import BranchAndBound
-from certune.tuning.evaluation import evaluate
-from certune.tuning.interrupts import is_interrupt
+from certune.tuning.evaluation import PlainRuns
+from certune.tuning.executors import Crew
 from certune.tuning.line_search import LineSearch, middle_of
 from certune.tuning.log import RunLog, header_of_search
-from certune.tuning.progress import SearchProgress
+from certune.tuning.progress import Callback, SearchProgress, asked
 from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
-from certune.tuning.workers import Workers
+from certune.tuning.workplace import RunOptions, Workplace, with_result
 
 METHODS = ("auto", "branch-and-bound", "line-search")
 # Lines without success, for every free coordinate, after which boxes begin; and after which the
@@ -57,39 +59,51 @@ def check_search_options(
             raise ParameterError(f"{name} must be an integer >= {least}, got {value!r}.")
 
 
+@dataclass(frozen=True)
+class SpaceOptions:
+    """What a search over several parameters looks for.
+
+    Attributes
+    ----------
+    by_lines : bool
+        Whether to search along lines only.
+    gap : Fraction
+        The gap that suffices.
+    max_nodes : int or None
+        Largest number of boxes.
+    random_state : int
+        Seed of the random lines.
+    """
+
+    by_lines: bool
+    gap: Fraction
+    max_nodes: int | None
+    random_state: int
+
+
 def tune_space(
-    family: Family,
-    instances: list[Any],
-    *,
-    by_lines: bool,
-    gap: Fraction,
-    deadline: float,
-    max_nodes: int | None,
-    n_jobs: int | None,
-    random_state: int,
-    callbacks: Sequence[Callable[[SearchProgress], Any]],
-    progress: bool | None,
-    started: float,
+    family: Family, instances: list[Any], goal: SpaceOptions, options: RunOptions
 ) -> SpaceTuningResult:
     """Tune several parameters; options are checked. See :func:`certune.tune`."""
     heading = header_of_search(family, len(instances), family.space)
-    log = RunLog(heading, progress, ("boxes", "open"), family.score)
-    workers = Workers(n_jobs, deadline)
-    try:
-        search = _SpaceSearch(family, instances, workers, random_state, started)
-        search.report = lambda: _reported(search, callbacks, log)
-        status = search.run(by_lines, gap, max_nodes)
-        result = search.result(status)
-        log.summary(lambda: str(result))
-    finally:
-        log.close()
-        workers.close()
-    return result
+    log = RunLog(heading, options.progress, ("boxes", "open"), family.score)
+    # What a family remembers about an instance is shared by the boxes, so that workers are threads.
+    with log, options.workplace(family, shares_objects=True) as place:
+        search = _SpaceSearch(family, instances, place.crew, goal)
+        try:
+            if search.begin(place):
+                status = search.run(lambda: _reported(search, options.callbacks, log))
+                result = search.result(status, place.last_crew())
+                log.summary(lambda: str(result))
+                return result
+        except BaseException as error:
+            if search.lines.best is not None:
+                with_result(error, lambda: search.result(Status.FAILED, place.last_crew()))
+            raise
+    place.watch.pass_on()
 
 
-def _reported(
-    search: _SpaceSearch, callbacks: Sequence[Callable[[SearchProgress], Any]], log: RunLog
-) -> bool:
+def _reported(search: _SpaceSearch, callbacks: Sequence[Callback], log: RunLog) -> bool:
     """Write a row of the log if it is due, and ask the callbacks whether to stop."""
     due = log.is_due(time.perf_counter() - search.started, last=False)
     if not due and not callbacks:
@@ -97,64 +111,66 @@ def _reported(
     state = search.state
     if due:
         log.row(state)
-    return any([callback(state) is True for callback in callbacks])
+    return asked(callbacks, state)
 
 
 class _SpaceSearch:
     """One run: the search along lines, the boxes, and why it ended."""
 
-    report: Callable[[], bool]
-
     def __init__(
-        self,
-        family: Family,
-        instances: list[Any],
-        workers: Workers,
-        random_state: int,
-        started: float,
+        self, family: Family, instances: list[Any], crew: Crew, goal: SpaceOptions
     ) -> None:
         self.family = family
         self.instances = instances
-        self.started = started
-        self.lines = LineSearch(family, instances, workers, np.random.default_rng(random_state))
+        self.started = time.perf_counter()
+        self.goal = goal
+        self.lines = LineSearch(family, instances, crew, np.random.default_rng(goal.random_state))
         self.boxes: BranchAndBound | None = None
-        self._workers = workers
+        self._crew = crew
 
-    def run(self, by_lines: bool, gap: Fraction, max_nodes: int | None) -> Status:
-        """Search until something ends it, and return what."""
-        n_free = self.family.space.n_free
-        self._begin()
+    def run(self, report: Callable[[], bool]) -> Status:
+        """Search until something ends it, and return what.
+
+        Parameters
+        ----------
+        report : callable
+            Called after every step; returns whether to stop.
+        """
+        goal, n_free = self.goal, self.family.space.n_free
+        patience = (FRUITLESS_LAST if goal.by_lines else FRUITLESS_FIRST) * n_free
         try:
-            ended = self._along_lines((FRUITLESS_LAST if by_lines else FRUITLESS_FIRST) * n_free)
-            if by_lines or ended is not Status.SEARCHED:
+            ended = self._along_lines(patience, report)
+            if goal.by_lines or ended is not Status.SEARCHED:
                 return ended
-            self.boxes = BranchAndBound(self.family, self.instances, self.lines, self._workers)
-            return self._through_boxes(self.boxes, gap, max_nodes)
+            self.boxes = BranchAndBound(self.family, self.instances, self.lines, self._crew)
+            return self._through_boxes(self.boxes, report)
         except TimeIsUp:
-            return Status.TIME_LIMIT
-        except (KeyboardInterrupt, SystemError) as error:
-            if not is_interrupt(error):
-                raise
+            return self._crew.why_stopped
+        except KeyboardInterrupt:
             return Status.INTERRUPTED
 
-    def _begin(self) -> None:
-        """Run the first setting, whatever the time."""
+    def begin(self, place: Workplace) -> bool:
+        """Run the first setting, whatever the time; returns False if that was interrupted."""
         rng = np.random.default_rng(0)
-        patient = LineSearch(self.family, self.instances, Workers(1, math.inf), rng)
+        patient = LineSearch(self.family, self.instances, place.patient_crew(), rng)
         setting = middle_of(self.family.space)
-        for _ in range(FIRST_TRIES):
-            patient.try_setting(setting)
-            if patient.best is not None:
-                break
-            setting = self.family.space.sample(rng)
-        else:
-            patient.offer(setting)
+        try:
+            for _ in range(FIRST_TRIES):
+                patient.try_setting(setting)
+                if patient.best is not None:
+                    break
+                setting = self.family.space.sample(rng)
+            else:
+                patient.offer(setting)
+        except TimeIsUp:
+            return False
         self.lines.best = patient.best
+        return True
 
-    def _along_lines(self, patience: int) -> Status:
+    def _along_lines(self, patience: int, report: Callable[[], bool]) -> Status:
         fruitless = 0
         while fruitless < patience:
-            if self.report():
+            if report():
                 return Status.STOPPED
             before = self.lines.best
             self.lines.step()
@@ -163,10 +179,10 @@ class _SpaceSearch:
                 return Status.OPTIMAL  # nothing can be better, boxes or not
         return Status.SEARCHED
 
-    def _through_boxes(self, boxes: BranchAndBound, gap: Fraction, max_nodes: int | None) -> Status:
-        allowed = gap * len(self.instances)
+    def _through_boxes(self, boxes: BranchAndBound, report: Callable[[], bool]) -> Status:
+        allowed, max_nodes = self.goal.gap * len(self.instances), self.goal.max_nodes
         while not boxes.finished:
-            if self.report():
+            if report():
                 return Status.STOPPED
             if 0 < boxes.upper_total - boxes.best_total <= allowed:
                 return Status.GAP_LIMIT
@@ -209,15 +225,18 @@ class _SpaceSearch:
             upper_bound_exact=self._upper,
         )
 
-    def result(self, status: Status) -> SpaceTuningResult:
-        """Return the result; runs the defaults."""
-        assert self.lines.best is not None
-        evaluation = evaluate(self.family, self.instances, self.lines.best.params)
+    def result(self, status: Status, crew: Crew) -> SpaceTuningResult:
+        """Return the result; the crew runs the defaults, as far as it gets."""
+        best = self.lines.best
+        assert best is not None
+        runs = PlainRuns(self.family, self.instances, best.params)
+        with suppress(TimeIsUp, KeyboardInterrupt, TuningError):
+            runs.make(crew, range(len(self.instances)))
         return SpaceTuningResult(
             family=self.family,
             status=status,
             upper_bound_exact=self._upper,
-            evaluation=evaluation,
+            evaluation=runs.evaluation(known=dict(enumerate(best.utilities))),
             instances=self.instances,
             elapsed=time.perf_counter() - self.started,
             n_nodes=0 if self.boxes is None else self.boxes.n_nodes,

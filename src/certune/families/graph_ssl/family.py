@@ -402,6 +402,11 @@ class HarmonicLabeling(Family):
         return accuracy_along(Interpolator(graph, course), symmetry, instance, *options)
 
     @property
+    def releases_lock(self) -> bool:
+        """Kernels do, and they are most of the work."""
+        return True
+
+    @property
     def bounds_boxes(self) -> bool:
         """Soft labels have models on boxes; faces of the space need proved functions as well."""
         return self.certified

@@ -380,6 +380,11 @@ class Linkage(Family):
         )
 
     @property
+    def releases_lock(self) -> bool:
+        """Kernels do, and they are most of the work."""
+        return True
+
+    @property
     def bounds_boxes(self) -> bool:
         """Linkage values have models on boxes of parameters."""
         return True

@@ -1,0 +1,444 @@
+"""Who does the work of a run: the calling thread, threads, or processes of one machine or many.
+
+A run hands out items and takes outcomes as they arrive. Results do not depend on who works, only
+the time does. Threads suffice where a family leaves the interpreter lock to others, and start at
+once. Processes of this machine start when what they save is worth their start. An engine that
+``joblib.parallel_config`` names, such as Dask or Ray, gets all of the work.
+
+Nothing here waits for a worker once the order to stop is given: those that ask end by themselves,
+others are left to themselves, or ended if they are processes of this machine.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import queue
+import signal
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Protocol
+
+import joblib
+from joblib.parallel import BatchedCalls, get_active_backend
+
+from certune.deadline import Stop, TimeIsUp, check_time, under
+from certune.errors import WorkerError
+from certune.tuning.interrupts import SignalWatch
+from certune.tuning.status import Status
+
+# Seconds of work after which processes may start, and that they have to save.
+FIRST_SECONDS, START_COST = 1.0, 3.0
+# Threads only hinder each other with items that take less than this many seconds on average.
+SHORT, ENOUGH_TO_TELL = 0.002, 8
+# Seconds of work that a message to a process should carry, and the largest number of items in it.
+BATCH_SECONDS, LARGEST_BATCH = 0.1, 512
+# Seconds between looks at the clock while waiting, and between looks at the process that called.
+LOOK, PARENT_LOOK = 0.05, 1.0
+
+# Errors of these modules, with arguments of these types, are sent between processes as they are.
+PLAIN_MODULES = "builtins", "certune._core", "certune.errors"
+PLAIN = str, int, float, type(None)
+
+Item = tuple[int, Any]
+Function = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of the item with a number: a value or an error, and the seconds it took."""
+
+    number: int
+    value: Any
+    error: BaseException | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Message:
+    """What arrives from workers: outcomes, or items that were lost with their worker."""
+
+    outcomes: Sequence[Outcome] = ()
+    lost: Sequence[Item] = ()
+    cause: BaseException | None = None
+
+
+def attempt(number: int, function: Function, item: Any, stop: Stop) -> Outcome:
+    """Call a function on an item under a stop, whatever comes of it."""
+    started = time.perf_counter()
+    value: Any = None
+    error: BaseException | None = None
+    try:
+        with under(Stop(parent=stop)) as own:
+            check_time()
+            value = function(item)
+            if own.seen:  # somebody caught what check_time raised: the value means nothing
+                raise TimeIsUp
+    except BaseException as found:
+        value, error = None, found
+    return Outcome(number, value, error, time.perf_counter() - started)
+
+
+class Crew:
+    """The workers of one run.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Number of parallel workers, as in joblib.
+    watch : SignalWatch
+        What can interrupt the calling thread.
+    stop : Stop
+        What ends the work.
+    releases_lock : bool
+        Whether the work leaves the interpreter lock to other threads most of the time.
+    shares_objects : bool, default=False
+        Whether workers need the very objects of the run, so that they must be threads.
+    """
+
+    def __init__(
+        self,
+        n_jobs: int | None,
+        watch: SignalWatch,
+        stop: Stop,
+        releases_lock: bool,
+        shares_objects: bool = False,
+    ) -> None:
+        self._watch, self._stop = watch, stop
+        self._pools: dict[str, _Pool] = {}
+        self._n_jobs, self._count = n_jobs, joblib.effective_n_jobs(n_jobs)
+        hinted, other = (get_active_backend(prefer=hint)[0] for hint in ("threads", "processes"))
+        # One that parallel_config names is not changed by hints.
+        named = type(hinted) is type(other) and not shares_objects
+        self._shares_objects = shares_objects
+        threads = getattr(hinted, "supports_sharedmem", False)
+        self._threads_suffice = releases_lock or (named and threads)
+        local = type(hinted).__module__ == "joblib._parallel_backends"
+        self._all_away = named and not threads and (self._count > 1 or not local)
+
+    def outcomes(self, function: Function, items: Iterable[Any]) -> Iterator[Outcome]:
+        """Yield what comes of every item, as it arrives; items are taken when there is room.
+
+        Raises
+        ------
+        TimeIsUp
+            As soon as the stop is set, after all outcomes that have arrived.
+        """
+        if self._count == 1 and not self._all_away:
+            return self._here(function, items)
+        return self._shared(_Tray(function, items))
+
+    def map(self, function: Function, items: Sequence[Any]) -> list[Any]:
+        """Return ``function(item)`` for every item; raises what the first of them raises."""
+        work = self._here if len(items) == 1 else self.outcomes
+        found = sorted(work(function, items), key=lambda outcome: outcome.number)
+        for outcome in found:
+            if outcome.error is not None:
+                raise outcome.error
+        return [outcome.value for outcome in found]
+
+    @property
+    def why_stopped(self) -> Status:
+        """How a run ends whose stop is set."""
+        return Status.INTERRUPTED if self._stop.stated else Status.TIME_LIMIT
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        self._stop.set()
+        for pool in self._pools.values():
+            pool.close()
+
+    def _here(self, function: Function, items: Iterable[Any]) -> Iterator[Outcome]:
+        for number, item in enumerate(items):
+            self._check()
+            outcome: Outcome = self._watch.call(
+                self._stop, attempt, number, function, item, self._stop
+            )
+            if self._was_stopped(outcome):
+                raise TimeIsUp
+            yield outcome
+
+    def _shared(self, tray: _Tray) -> Iterator[Outcome]:
+        while True:
+            self._hand_out(tray)
+            if not tray.pending:
+                break
+            message = self._next(tray)
+            for outcome in message.outcomes:
+                if not self._was_stopped(outcome):
+                    tray.put_away(outcome)
+                    yield outcome
+            if message.lost:
+                if isinstance(message.cause, BrokenExecutor):
+                    self._pools.pop("processes", None)
+                yield from tray.put_back(message)
+        if not tray.empty:
+            self._check()
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise TimeIsUp
+
+    def _was_stopped(self, outcome: Outcome) -> bool:
+        """Did the item end by the stop of the crew?
+
+        A clock elsewhere may be a little ahead of the one here, which is asked next.
+        """
+        by_time = self._stop.seconds_left < math.inf
+        return isinstance(outcome.error, TimeIsUp) and (by_time or self._stop.is_set())
+
+    def _next(self, tray: _Tray) -> _Message:
+        while True:
+            try:
+                return tray.arrivals.get(timeout=LOOK)
+            except queue.Empty:
+                self._check()
+
+    def _hand_out(self, tray: _Tray) -> None:
+        pool = self._pool(self._choice(tray))
+        while not self._stop.is_set() and (batch := tray.take(pool)):
+            pool.submit(tray, batch, self._stop)
+
+    def _choice(self, tray: _Tray) -> str:
+        """Who should get the next items, as far as can be told from those that are finished."""
+        if self._all_away or "processes" in self._pools or tray.suspects:
+            return "processes"
+        if self._threads_suffice and not tray.has_short_items:
+            return "threads"
+        saved = tray.seconds_left * (1 - 1 / self._count)
+        worth_it = tray.age > FIRST_SECONDS and saved > START_COST and not self._shares_objects
+        return "processes" if worth_it else "thread"
+
+    def _pool(self, name: str) -> _Pool:
+        if name not in self._pools:
+            self._pools[name] = (
+                _Processes(self._n_jobs)
+                if name == "processes"
+                else _Threads(self._count if name == "threads" else 1)
+            )
+        return self._pools[name]
+
+
+class _Tray:
+    """Items of one function: those to hand out, those in work, and those that came back.
+
+    Attributes
+    ----------
+    pending : dict of int to object
+        Items in work, by their numbers.
+    arrivals : SimpleQueue
+        What workers send back.
+    suspects : deque
+        Items that were in work when a worker was lost. They are tried again one at a time, so that
+        the next loss tells whose it is.
+    """
+
+    def __init__(self, function: Function, items: Iterable[Any]) -> None:
+        self.function = function
+        self.pending: dict[int, Any] = {}
+        self.arrivals: queue.SimpleQueue[_Message] = queue.SimpleQueue()
+        self.suspects: deque[Item] = deque()
+        self.empty = False
+        self._alone: int | None = None
+        self._numbered = enumerate(items)
+        self._total = len(items) if isinstance(items, Sized) else math.inf
+        self._started = time.perf_counter()
+        self._n_done, self._seconds = 0, 0.0
+
+    @property
+    def age(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._started
+
+    @property
+    def seconds_left(self) -> float:
+        """Estimate of the work that is left."""
+        return (self._total - self._n_done) * self._average
+
+    @property
+    def has_short_items(self) -> bool:
+        """Do items take so little time that handing them out costs more?"""
+        return self._n_done >= ENOUGH_TO_TELL and self._average < SHORT
+
+    @property
+    def _average(self) -> float:
+        return self._seconds / self._n_done if self._n_done else self.age
+
+    def take(self, pool: _Pool) -> list[Item]:
+        """Take items for a pool, as many as it has room for."""
+        if self.suspects:
+            batch = [] if self.pending else [self.suspects.popleft()]
+            self._alone = batch[0][0] if batch else self._alone
+        else:
+            size = self._batch_size(pool) if pool.takes_batches else 1
+            space = 2 * pool.n_workers * size - len(self.pending)
+            batch = list(islice(self._numbered, max(0, min(size, space))))
+            self.empty = space > 0 and not batch
+        self.pending.update(batch)
+        return batch
+
+    def _batch_size(self, pool: _Pool) -> int:
+        if not self._n_done:
+            return 1
+        by_time = BATCH_SECONDS / max(self._average, 1e-9)
+        by_share = (self._total - self._n_done) / (4 * pool.n_workers)
+        return max(1, int(min(by_time, by_share, LARGEST_BATCH)))
+
+    def put_away(self, outcome: Outcome) -> None:
+        """Note that an item is finished."""
+        del self.pending[outcome.number]
+        self._n_done += 1
+        self._seconds += outcome.seconds
+        self._alone = None
+
+    def put_back(self, message: _Message) -> Iterator[Outcome]:
+        """Note that items were lost; yields the failure of one that was lost alone."""
+        for number, item in message.lost:
+            if number == self._alone:
+                error = WorkerError(
+                    "the worker was lost twice while it had this item in work: it was killed, "
+                    "perhaps for want of memory, or what it was sent or sent back cannot be "
+                    f"pickled ({message.cause!r})"
+                )
+                error.__cause__ = message.cause
+                outcome = Outcome(number, None, error, 0.0)
+                self.put_away(outcome)
+                yield outcome
+            else:
+                del self.pending[number]
+                self.suspects.append((number, item))
+
+
+class _Pool(Protocol):
+    """Workers of one kind; what comes of their items goes to the arrivals of the tray."""
+
+    @property
+    def n_workers(self) -> int: ...
+    @property
+    def takes_batches(self) -> bool: ...
+    def submit(self, tray: _Tray, batch: list[Item], stop: Stop) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Threads:
+    """Threads that end with the process, so that one that does not ask can be left to itself."""
+
+    takes_batches = False
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = n_workers
+        self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for _ in range(n_workers):
+            threading.Thread(
+                target=_serve, args=(self._tasks,), name="certune", daemon=True
+            ).start()
+
+    def submit(self, tray: _Tray, batch: list[Item], stop: Stop) -> None:
+        for number, item in batch:
+            self._tasks.put((tray, number, item, stop))
+
+    def close(self) -> None:
+        for _ in range(self.n_workers):
+            self._tasks.put(None)
+
+
+def _serve(tasks: queue.SimpleQueue[Any]) -> None:
+    while (task := tasks.get()) is not None:
+        tray, number, item, stop = task
+        tray.arrivals.put(_Message([attempt(number, tray.function, item, stop)]))
+        del task, tray, item  # nothing is kept alive by a worker that waits
+
+
+class _Processes:
+    """Workers of the backend of joblib that is active: loky's, or those of Dask or Ray."""
+
+    takes_batches = True
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self._in_work: set[int] = set()
+        # Arrays are sent, not mapped to files: an instance is in work once.
+        self._parallel = joblib.Parallel(n_jobs=n_jobs, prefer="processes", max_nbytes=None)
+        self._parallel.__enter__()
+        self._backend = self._parallel._backend
+        self.n_workers = max(1, self._backend.effective_n_jobs(self._parallel.n_jobs))
+        self._backend.start_call()
+
+    def submit(self, tray: _Tray, batch: list[Item], stop: Stop) -> None:
+        call: Any = (_work, (tray.function, batch, stop.seconds_left, os.getpid()), {})
+        task = BatchedCalls([call], self._backend.get_nested_backend())
+        self._in_work.add(id(batch))
+        self._backend.submit(task, callback=lambda found: self._arrived(tray, batch, found))
+
+    def _arrived(self, tray: _Tray, batch: list[Item], found: Any) -> None:
+        self._in_work.discard(id(batch))
+        try:
+            [outcomes] = self._backend.retrieve_result_callback(found)
+        except BaseException as error:
+            tray.arrivals.put(_Message(lost=batch, cause=error))
+        else:
+            tray.arrivals.put(_Message(outcomes))
+
+    def close(self) -> None:
+        if self._in_work:
+            self._backend.abort_everything(ensure_ready=False)
+        self._backend.stop_call()
+        self._parallel.__exit__(None, None, None)
+
+
+def _work(function: Function, batch: list[Item], seconds: float, caller: int) -> list[Outcome]:
+    """Do the work of a message in another process."""
+    stop = Stop(seconds)
+    with _signals_left_to(caller):
+        return [_sendable(attempt(number, function, item, stop)) for number, item in batch]
+
+
+@contextmanager
+def _signals_left_to(caller: int) -> Iterator[None]:
+    """Leave Ctrl-C to the process that called, and end when it ends, however it does."""
+    if os.getppid() == caller:
+        _end_with(caller)
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _end_with(caller: int) -> None:
+    name = f"certune-caller-{caller}"
+    if any(thread.name == name for thread in threading.enumerate()):
+        return
+
+    def wait() -> None:
+        while os.getppid() == caller:
+            time.sleep(PARENT_LOOK)
+        os._exit(1)
+
+    threading.Thread(target=wait, name=name, daemon=True).start()
+
+
+def _sendable(outcome: Outcome) -> Outcome:
+    """Return an outcome whose error can be sent, and tells where it was raised.
+
+    What an exception of somebody's own class needs to be made again is not known, so that it is
+    sent as a text.
+    """
+    error = outcome.error
+    if error is None:
+        return outcome
+    kind = type(error)
+    if kind.__module__ not in PLAIN_MODULES or not all(isinstance(a, PLAIN) for a in error.args):
+        error = WorkerError(f"{kind.__module__}.{kind.__qualname__}: {error}")
+    text = "".join(traceback.format_exception(outcome.error))
+    error.add_note(f"In a worker process:\n{text}")
+    return replace(outcome, error=error.with_traceback(None))

@@ -1,0 +1,192 @@
+"""One run over one free parameter: the functions of all instances, and the result they give.
+
+A run can end at any time, by a limit, a signal, a callback or a failure. What is finished then
+becomes a result with a bound that holds for all instances: those without a function count as
+perfect in it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from certune.deadline import TimeIsUp
+from certune.dual import DualFunction, mean
+from certune.errors import CertificateError, TuningError
+from certune.families.base import Family
+from certune.space import Segment
+from certune.tuning.evaluation import PlainRuns
+from certune.tuning.executors import Crew
+from certune.tuning.instances import failure_of
+from certune.tuning.line_result import LineTuningResult
+from certune.tuning.log import RunLog
+from certune.tuning.progress import Callback, Progress, asked, blend
+from certune.tuning.status import Status
+
+
+class LineRun:
+    """The instances of a run and the functions that are finished.
+
+    Parameters
+    ----------
+    family : Family
+        The algorithm.
+    instances : list
+        Checked instances.
+    segment : Segment
+        The line of its free parameter.
+
+    Attributes
+    ----------
+    finished : dict of int to DualFunction
+        Functions by the number of their instance.
+    """
+
+    def __init__(self, family: Family, instances: list[Any], segment: Segment) -> None:
+        self.family = family
+        self.instances = instances
+        self.segment = segment
+        self.finished: dict[int, DualFunction] = {}
+        self._started = time.perf_counter()
+        self._in_order: list[DualFunction] = []
+        self._n_pieces = 0
+
+    def collect(self, crew: Crew, callbacks: Sequence[Callback], log: RunLog) -> Status | None:
+        """Compute the functions of all instances, or return why some are missing.
+
+        Raises
+        ------
+        TuningError
+            If an instance or a callback fails.
+        """
+        missing = [n for n in range(len(self.instances)) if n not in self.finished]
+        function = partial(_dual, self.family)
+        try:
+            for outcome in crew.outcomes(function, [self.instances[n] for n in missing]):
+                number = missing[outcome.number]
+                if outcome.error is not None:
+                    raise failure_of(self.instances[number], number, outcome.error)
+                self.finished[number] = outcome.value
+                if self._report(callbacks, log) and len(self.finished) < len(self.instances):
+                    return Status.STOPPED
+        except TimeIsUp:
+            return crew.why_stopped
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED if len(self.finished) < len(self.instances) else None
+        return None
+
+    def _report(self, callbacks: Sequence[Callback], log: RunLog) -> bool:
+        """Tell log and callbacks about every instance, in the order of the instances."""
+        stopped = False
+        while not stopped and len(self._in_order) in self.finished:
+            self._in_order.append(self.finished[len(self._in_order)])
+            self._n_pieces += self._in_order[-1].n_pieces
+            elapsed = time.perf_counter() - self._started
+            due = log.is_due(elapsed, last=len(self._in_order) == len(self.instances))
+            if due or callbacks:
+                state = self._state(elapsed)
+                if due:
+                    log.row(state)
+                stopped = asked(callbacks, state)
+        return stopped
+
+    def _state(self, elapsed: float) -> Progress:
+        return Progress(
+            elapsed=elapsed,
+            n_finished=len(self._in_order),
+            n_instances=len(self.instances),
+            n_pieces=self._n_pieces,
+            utility_range=self.family.utility_range,
+            duals=tuple(self._in_order),
+        )
+
+    def result(self, status: Status | None, crew: Crew) -> LineTuningResult:
+        """Return the result of what is finished, which must be something.
+
+        Parameters
+        ----------
+        status : Status or None
+            Why functions are missing; None if none are.
+        crew : Crew
+            Who makes the plain runs of the best setting and of the defaults. Those that it is
+            stopped from making are missing in the result.
+        """
+        numbers = self._counted(status)
+        duals = [self.finished[number] for number in numbers]
+        instances = [self.instances[number] for number in numbers]
+        instances += [item for n, item in enumerate(self.instances) if n not in set(numbers)]
+        landscape = mean(duals)
+        runs = PlainRuns(self.family, instances, self.segment.at(landscape.best_point))
+        status = _run(runs, len(duals), status, crew)
+        promised = [dual.enclose_exact(landscape.best_point) for dual in duals]
+        evaluation = runs.evaluation(known={n: lower for n, (lower, _) in enumerate(promised)})
+        for number, (lower, upper) in enumerate(promised):
+            self._confirm(evaluation.instance_names[number], lower, upper, runs.reached(number))
+        upper_bound = self._upper_bound(landscape, len(duals))
+        return LineTuningResult(
+            family=self.family,
+            segment=self.segment,
+            status=self._proved(landscape, upper_bound) if status is None else status,
+            upper_bound_exact=upper_bound,
+            landscape=landscape,
+            duals=duals,
+            evaluation=evaluation,
+            instances=instances,
+            elapsed=time.perf_counter() - self._started,
+        )
+
+    def _counted(self, status: Status | None) -> list[int]:
+        """Numbers of the instances that count as finished.
+
+        After a stop by a callback those that it has seen, for any number of workers.
+        """
+        seen = len(self._in_order) if status is Status.STOPPED else len(self.instances)
+        return sorted(number for number in self.finished if number < seen)
+
+    def _upper_bound(self, landscape: DualFunction, n_finished: int) -> Fraction:
+        largest = Fraction(self.family.utility_range[1])
+        if not self.family.proves_duals:
+            return largest
+        return blend(landscape.upper_bound_exact, n_finished, largest, len(self.instances))
+
+    def _proved(self, landscape: DualFunction, upper_bound: Fraction) -> Status:
+        """What the functions of all instances prove."""
+        if not self.family.proves_duals:
+            return Status.UNPROVED
+        is_proved = upper_bound - landscape.max_exact <= Fraction(self.family.tolerance)
+        return Status.OPTIMAL if is_proved else Status.UNDECIDED
+
+    def _confirm(self, name: str, lower: Fraction, upper: Fraction, reached: Any) -> None:
+        """Compare an exact function at the optimum with what the plain algorithm gives there."""
+        tolerance = Fraction(self.family.tolerance)
+        if reached is None or lower - tolerance <= reached <= upper + tolerance:
+            return
+        promised = f"{lower}" if lower == upper else f"{float(lower)!r} to {float(upper)!r}"
+        raise CertificateError(
+            f"The exact function of {name} promises the utility {promised} at the optimum, but "
+            f"family.run gives {reached}: the family's dual and run disagree; look for the cause "
+            "with certune.testing.check_family."
+        )
+
+
+def _run(runs: PlainRuns, n_finished: int, status: Status | None, crew: Crew) -> Status | None:
+    """Make the plain runs, first where no function tells the utility; returns why some miss."""
+    order = [*range(n_finished, runs.n_instances), *range(n_finished)]
+    try:
+        runs.make(crew, order)
+    except TimeIsUp:
+        return status or crew.why_stopped
+    except KeyboardInterrupt:
+        return status or Status.INTERRUPTED
+    except TuningError:
+        # A run that failed already has an error to report; an instance without a run is no other.
+        if status is None:
+            raise
+    return status
+
+
+def _dual(family: Family, instance: Any) -> DualFunction:
+    return family.dual(instance)
