@@ -21,6 +21,18 @@ def simplest(low: float, high: float) -> float:
     return math.ldexp(float(last >> free << free), exponent)
 
 
+def floats_between(low: float, high: float, most: int) -> list[float]:
+    """Return the floats in an open interval if they are at most so many, otherwise none."""
+    found: list[float] = []
+    t = math.nextafter(low, math.inf)
+    while t < high:
+        if len(found) == most:
+            return []
+        found.append(t)
+        t = math.nextafter(t, math.inf)
+    return found
+
+
 def significant_bits(t: float) -> int:
     """Return the length of the binary expansion of a float."""
     mantissa = int(math.ldexp(math.frexp(abs(t))[0], 53))

@@ -159,6 +159,32 @@ class Family(ABC):
         """
         return float(self.run_exact(instance, params))
 
+    def run_plain(self, instance: Any, params: Params) -> tuple[float, float] | None:
+        """Utility by a second path that shares nothing with `run_exact`, to check it.
+
+        Parameters
+        ----------
+        instance : object
+            A problem instance of this family.
+        params : mapping or float
+            Parameter values by name; a bare number if there is just one real parameter.
+
+        Returns
+        -------
+        tuple of float or None
+            The utility in plain floats and an estimate of its rounding error; None if there is no
+            such path, or rounding may have changed its way.
+        """
+        return None
+
+    def plain_disagreement(self, instance: Any, params: Params, value: Fraction) -> float | None:
+        """Return what `run_plain` gives if rounding cannot explain that it is not `value`."""
+        found = self.run_plain(instance, params)
+        if found is None:
+            return None
+        plain, error = found
+        return plain if abs(Fraction(plain) - value) > error + self.tolerance else None
+
     @abstractmethod
     def solve(self, instance: Any, params: Params) -> Any:
         """Output of the algorithm at one parameter."""

@@ -1,38 +1,49 @@
-"""The conditional statement of a program: a comparison whose truth value somebody must decide.
+"""The conditional statement of a program: a comparison that somebody must decide.
 
-``if u >= v`` on expressions asks whoever runs the program: at a point the exact sign decides; a
-tracer follows both outcomes; a sweep along a segment answers for a whole interval at once.  The
-one in charge is the `Oracle` of the running context.
+``u >= v`` on expressions asks whoever runs the program, at once, and is a bool of Python's own: at
+a point the exact sign decides; a tracer follows both outcomes; a sweep along a segment answers for
+a whole interval.  The one in charge is the `Oracle` of the running context.
 """
 
 from __future__ import annotations
 
 import enum
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import ContextDecorator, contextmanager
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, Any
 
-from certune.errors import InputError, UndecidedError
+from certune.errors import CertuneError, InputError, UndecidedError
 
 if TYPE_CHECKING:
     from certune.pfaffian.expressions import Expression
 
 
+class SymbolicValueError(CertuneError, TypeError):
+    """A question that only a number can answer was put to an expression that depends on parameters.
+
+    Python's own floats would answer it; an answer here would have another meaning.
+    """
+
+
 class Relation(enum.Enum):
     """A relation of two numbers, by the signs of their difference for which it holds."""
 
-    AT_LEAST = (">=", frozenset((0, 1)))
-    MORE = (">", frozenset((1,)))
-    AT_MOST = ("<=", frozenset((-1, 0)))
-    LESS = ("<", frozenset((-1,)))
-    EQUAL = ("==", frozenset((0,)))
-    DIFFERENT = ("!=", frozenset((-1, 1)))
+    AT_LEAST = (">=", frozenset((0, 1)), operator.ge)
+    MORE = (">", frozenset((1,)), operator.gt)
+    AT_MOST = ("<=", frozenset((-1, 0)), operator.le)
+    LESS = ("<", frozenset((-1,)), operator.lt)
+    EQUAL = ("==", frozenset((0,)), operator.eq)
+    DIFFERENT = ("!=", frozenset((-1, 1)), operator.ne)
 
-    def __init__(self, symbol: str, signs: frozenset[int]) -> None:
+    def __init__(
+        self, symbol: str, signs: frozenset[int], of_numbers: Callable[[Any, Any], Any]
+    ) -> None:
         self.symbol = symbol
         self.signs = signs
+        self.of_numbers = of_numbers
 
     def holds(self, sign: int) -> bool:
         """Tell whether the relation holds for a difference of that sign."""
@@ -92,30 +103,51 @@ def deciding(oracle: Oracle) -> Iterator[None]:
 
 
 def current_oracle() -> Oracle | None:
-    """Return the oracle of this context, None outside of traces and sweeps."""
+    """Return the oracle of this context, None outside of running programs."""
     return _ORACLE.get()
 
 
-class Comparison:
-    """A relation of two expressions; its truth value is a branch of the program."""
+class outside_programs(ContextDecorator):  # noqa: N801 - used like a function
+    """Leave the running program: here expressions are formulas, which may be hashed and printed.
 
-    __slots__ = ("first", "relation", "second")
+    Inside of a program an expression stands for a number, and whatever a number would answer
+    differently is refused.
+    """
 
-    def __init__(self, first: Expression, relation: Relation, second: Expression) -> None:
-        self.first = first
-        self.relation = relation
-        self.second = second
+    def __init__(self) -> None:
+        self._tokens: list[Token[Oracle | None]] = []
 
-    def __bool__(self) -> bool:
-        oracle = _ORACLE.get()
-        if oracle is not None:
-            return oracle.decide(self.first, self.relation, self.second)
-        return decide_constants(self.first, self.relation, self.second)
+    def _recreate_cm(self) -> outside_programs:
+        return outside_programs()
 
-    def __str__(self) -> str:
-        return f"{self.first} {self.relation.symbol} {self.second}"
+    def __enter__(self) -> None:
+        self._tokens.append(_ORACLE.set(None))
 
-    __repr__ = __str__
+    def __exit__(self, *exception: object) -> None:
+        _ORACLE.reset(self._tokens.pop())
+
+
+class _Exact(Oracle):
+    """Decides at a point, where no expression has parameters left."""
+
+    def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
+        return decide_constants(first, relation, second)
+
+
+AT_A_POINT: Oracle = _Exact()
+"""Who decides while a program runs on numbers."""
+
+
+def compared(first: Expression, relation: Relation, second: Expression) -> bool:
+    """Decide a comparison at once, so that what the program goes on with is Python's own bool."""
+    oracle = _ORACLE.get()
+    if oracle is None:
+        return decide_constants(first, relation, second)
+    token = _ORACLE.set(None)
+    try:
+        return oracle.decide(first, relation, second)
+    finally:
+        _ORACLE.reset(token)
 
 
 def decide_constants(first: Expression, relation: Relation, second: Expression) -> bool:
@@ -124,7 +156,7 @@ def decide_constants(first: Expression, relation: Relation, second: Expression) 
 
     if first.parameters or second.parameters:
         names = sorted({*first.parameters, *second.parameters})
-        raise TypeError(
+        raise SymbolicValueError(
             f"{first} {relation.symbol} {second} depends on {', '.join(names)}; branches on "
             "parameters are followed by trace(...) or a ProgramFamily, or give the parameters "
             "values"

@@ -15,6 +15,7 @@ import flint
 from flint import arb, fmpq
 
 from certune.errors import InputError, ParameterError
+from certune.pfaffian.decisions import SymbolicValueError
 from certune.pfaffian.expressions import Expression, Point
 from certune.pfaffian.graph import postorder
 
@@ -204,7 +205,7 @@ def sign_at(node: Expression, point: Point) -> int | None:
 def nearest_float(node: Expression) -> float:
     """Return the float nearest to an expression without parameters."""
     if node.parameters:
-        raise TypeError(
+        raise SymbolicValueError(
             f"{node} depends on {', '.join(node.parameters)} and has no float value here; compare "
             "it as it is, and compute with the functions of certune.pfaffian in place of those of "
             "math"

@@ -5,21 +5,51 @@ applied to expressions.  Numbers are exact: a float is the dyadic rational that 
 the same expression twice gives the same object, so that shared subexpressions count once on a
 chain and are evaluated once.
 
-Comparing expressions (``v >= 0``, ``u < v``, ``u == v``) gives a `Comparison`; taking it as a
-truth value is the conditional statement of ``def:paffian-gj-algorithm``.
+Comparing expressions (``v >= 0``, ``u < v``, ``u == v``) is the conditional statement of
+``def:paffian-gj-algorithm``: it is decided at once, by whoever runs the program, and gives a bool.
+
+Inside of a running program an expression stands for the float that the same program would have on
+plain numbers.  Every special method of a float either does what the float would do, with branches
+where the answer depends on the parameters, or raises `SymbolicValueError`; nothing answers with
+another meaning.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from certune.errors import InputError, ParameterError
-from certune.pfaffian.decisions import Comparison, Relation
-from certune.pfaffian.operations import ADD, DIVIDE, MULTIPLY, POWER, SUBTRACT, Operation
+from certune.pfaffian.arrays import elementwise
+from certune.pfaffian.decisions import (
+    Relation,
+    SymbolicValueError,
+    compared,
+    current_oracle,
+    outside_programs,
+)
+from certune.pfaffian.definedness import GUARDS
+from certune.pfaffian.operations import (
+    ADD,
+    ATAN,
+    DIVIDE,
+    EXP,
+    LOG,
+    MULTIPLY,
+    POWER,
+    SQRT,
+    SUBTRACT,
+    TANH,
+    Operation,
+)
+from certune.pfaffian.plain import PlainFloat
+from certune.pfaffian.rounding import floor_of, nearest_to
 from certune.pfaffian.simplification import RULES
 
 _NODES: WeakValueDictionary[Any, Expression] = WeakValueDictionary()
@@ -31,8 +61,8 @@ class Expression:
     """A function of real parameters, built from operators.
 
     Expressions are made by `parameter`, `constant`, the functions of `certune.pfaffian`, and
-    arithmetic; never by calling the class. ``==`` is a condition of a program, as ``<`` is; for
-    sameness use ``is``: equal expressions are the same object.
+    arithmetic; never by calling the class. ``==`` compares values, as ``<`` does, and inside of a
+    program is a branch; for sameness of formulas use ``is``: they are the same object.
 
     Attributes
     ----------
@@ -46,6 +76,8 @@ class Expression:
         Value of a constant.
     parameters : tuple of str
         Names of the parameters that occur, sorted.
+    least : int
+        1 if the structure shows that it is positive wherever defined, 0 if not negative, else -1.
 
     Examples
     --------
@@ -64,6 +96,7 @@ class Expression:
         "__weakref__",
         "arguments",
         "key",
+        "least",
         "memory",
         "name",
         "operation",
@@ -71,16 +104,17 @@ class Expression:
         "value",
     )
 
-    # numpy scalars hand `x * expression` over to this class.
-    __array_ufunc__ = None
-
     operation: Operation | None
     arguments: tuple[Expression, ...]
     name: str | None
     value: Fraction | None
     parameters: tuple[str, ...]
+    least: int
     memory: Any
     key: tuple[int, str] | None
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return elementwise(ufunc, method, inputs, options)
 
     def __new__(cls) -> Expression:
         """Refuse: expressions are built, see the class."""
@@ -126,6 +160,24 @@ class Expression:
     def __rpow__(self, other: Any) -> Expression:
         return _binary(POWER, other, self)
 
+    def __floordiv__(self, other: Any) -> Expression:
+        return _rounded_quotient(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Expression:
+        return _rounded_quotient(other, self)
+
+    def __mod__(self, other: Any) -> Expression:
+        return _remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Expression:
+        return _remainder(other, self)
+
+    def __divmod__(self, other: Any) -> tuple[Expression, Expression]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Expression, Expression]:
+        return other // self, other % self
+
     def __neg__(self) -> Expression:
         return apply(MULTIPLY, -1, self)
 
@@ -137,34 +189,117 @@ class Expression:
 
     # Conditions
 
-    def __ge__(self, other: Any) -> Comparison:
+    def __ge__(self, other: Any) -> bool:
         return _compare(self, Relation.AT_LEAST, other)
 
-    def __gt__(self, other: Any) -> Comparison:
+    def __gt__(self, other: Any) -> bool:
         return _compare(self, Relation.MORE, other)
 
-    def __le__(self, other: Any) -> Comparison:
+    def __le__(self, other: Any) -> bool:
         return _compare(self, Relation.AT_MOST, other)
 
-    def __lt__(self, other: Any) -> Comparison:
+    def __lt__(self, other: Any) -> bool:
         return _compare(self, Relation.LESS, other)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> bool:
         return _compare(self, Relation.EQUAL, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> bool:
         return _compare(self, Relation.DIFFERENT, other)
 
-    __hash__ = object.__hash__
-
     def __bool__(self) -> bool:
-        raise TypeError(
-            f"the truth value of the expression {self} is not defined; compare it, as in "
-            "`if v >= 0`"
+        return self != 0
+
+    # Numbers that are equal have the same hash. What a program hashes is a number, so that an
+    # expression which is not known to be a rational one is refused there.
+    def __hash__(self) -> int:
+        if self.value is not None:
+            return hash(self.value)
+        if current_oracle() is not None:
+            raise self._refusal("has no hash", "keep it in a list in place of a set or dictionary")
+        return object.__hash__(self)
+
+    # Whole numbers
+
+    def __floor__(self) -> int:
+        return floor_of(self)
+
+    def __ceil__(self) -> int:
+        return -floor_of(-self)
+
+    def __trunc__(self) -> int:
+        return floor_of(self) if self >= 0 else -floor_of(-self)
+
+    __int__ = __trunc__
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        if ndigits is None:
+            return nearest_to(self)
+        scale = Fraction(10) ** operator.index(ndigits)
+        return constant(nearest_to(self * scale) / scale)
+
+    def is_integer(self) -> bool:
+        """Tell whether the value is a whole number."""
+        return self == floor_of(self)
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """Return numerator and denominator of a number that is known to be rational."""
+        if self.value is None:
+            raise self._refusal("has no numerator here", "compute with it as it is")
+        return self.value.as_integer_ratio()
+
+    # Functions, under the names by which numpy calls them on the elements of its arrays
+
+    def exp(self) -> Expression:
+        """Return the exponential."""
+        return apply(EXP, self)
+
+    def log(self) -> Expression:
+        """Return the natural logarithm."""
+        return apply(LOG, self)
+
+    def sqrt(self) -> Expression:
+        """Return the square root."""
+        return apply(SQRT, self)
+
+    def arctan(self) -> Expression:
+        """Return the inverse tangent."""
+        return apply(ATAN, self)
+
+    def tanh(self) -> Expression:
+        """Return the hyperbolic tangent."""
+        return apply(TANH, self)
+
+    # The rest of what a float has
+
+    @property
+    def real(self) -> Expression:
+        """The number itself."""
+        return self
+
+    @property
+    def imag(self) -> int:
+        """Zero: expressions are real."""
+        return 0
+
+    def conjugate(self) -> Expression:
+        """Return the number itself."""
+        return self
+
+    def hex(self) -> str:
+        """Return the hexadecimal form of the nearest float."""
+        return float(self).hex()
+
+    def _refusal(self, what: str, remedy: str) -> SymbolicValueError:
+        return SymbolicValueError(
+            f"{self.to_text()} depends on {', '.join(self.parameters)} and {what}; {remedy}"
+            if self.parameters
+            else f"{self.to_text()} is not known as a rational number and {what}; {remedy}"
         )
 
     # Interpreters
 
+    @outside_programs()
     def __float__(self) -> float:
         from certune.pfaffian.evaluation import nearest_float
 
@@ -174,6 +309,7 @@ class Expression:
         """Evaluate in floats, ``f(alpha=0.5)``."""
         return self.evaluate(point)
 
+    @outside_programs()
     def evaluate(self, point: Point) -> float:
         """Evaluate in floats, operator by operator.
 
@@ -191,6 +327,7 @@ class Expression:
 
         return evaluate(self, point)
 
+    @outside_programs()
     def enclose(self, point: Point, precision: int = 64) -> Any:
         """Return a ball that contains the value, or all values over a box.
 
@@ -210,18 +347,21 @@ class Expression:
 
         return enclose(self, point, precision)
 
+    @outside_programs()
     def sign(self, point: Point | None = None) -> int | None:
         """Return the sign -1, 0 or 1 at a point or on a box, None if it is not proved."""
         from certune.pfaffian.evaluation import sign_at
 
         return sign_at(self, {} if point is None else point)
 
+    @outside_programs()
     def derivative(self, name: str) -> Expression:
         """Return the partial derivative with respect to a parameter."""
         from certune.pfaffian.calculus import derivative
 
         return derivative(self, name)
 
+    @outside_programs()
     def substitute(self, values: Mapping[str, Any]) -> Expression:
         """Return the composition with expressions or numbers in place of some parameters."""
         from certune.pfaffian.calculus import substitute
@@ -229,6 +369,7 @@ class Expression:
         return substitute(self, values)
 
     @property
+    @outside_programs()
     def chain(self) -> Any:
         """A Pfaffian chain on which this function is a polynomial (``def:pfaffian-chain``)."""
         from certune.pfaffian.construction import chain_of
@@ -236,28 +377,48 @@ class Expression:
         return chain_of([self]).chain
 
     @property
+    @outside_programs()
     def complexity(self) -> Any:
         """Chain length q, Pfaffian degree M and degree Delta on the automatic chain."""
         from certune.pfaffian.construction import chain_of
 
         return chain_of([self]).complexity
 
+    @outside_programs()
     def to_latex(self) -> str:
         """Return the LaTeX form."""
         from certune.pfaffian.printing import latex
 
         return latex(self)
 
-    def _repr_latex_(self) -> str:
-        return f"${self.to_latex()}$"
-
-    def __str__(self) -> str:
+    @outside_programs()
+    def to_text(self) -> str:
+        """Return the formula as text, also inside of a program."""
         from certune.pfaffian.printing import text
 
         return text(self)
 
+    def _repr_latex_(self) -> str:
+        return f"${self.to_latex()}$"
+
+    def __str__(self) -> str:
+        return self.to_text() if current_oracle() is None else repr(self._printed())
+
     def __repr__(self) -> str:
-        return f"Expression({self})"
+        if current_oracle() is None:
+            return f"Expression({self.to_text()})"
+        return repr(self._printed())
+
+    def __format__(self, specification: str) -> str:
+        if current_oracle() is None and (self.parameters or not specification):
+            return format(self.to_text(), specification)
+        return format(self._printed(), specification)
+
+    def _printed(self) -> float:
+        """The float that a program prints, whose digits may not depend on parameters."""
+        if self.parameters:
+            raise self._refusal("has no digits", "to look at it, print value.to_text()")
+        return float(self)
 
 
 def _make(
@@ -269,12 +430,14 @@ def _make(
     node: Expression = object.__new__(Expression)
     node.operation, node.arguments, node.parameters = operation, arguments, parameters
     node.name = node.value = node.memory = node.key = None
+    node.least = -1 if operation is None else operation.least(*arguments)
     _NODES[key] = node
     return node
 
 
 def _node(operation: Operation, arguments: tuple[Expression, ...]) -> Expression:
-    key = (operation, arguments)
+    # An expression keeps its arguments alive, so that their addresses name them.
+    key = (operation, *map(id, arguments))
     node = _NODES.get(key)
     if node is None:
         names = arguments[0].parameters
@@ -330,11 +493,14 @@ def constant(value: Any) -> Expression:
     if node is None:
         node = _make(exact, None, (), ())
         node.value = exact
+        node.least = 1 if exact > 0 else 0 if exact == 0 else -1
     return node
 
 
 def _exact(value: Any) -> Fraction | None:
     try:
+        if isinstance(value, np.bool_):
+            return Fraction(bool(value))
         if hasattr(value, "__index__"):
             return Fraction(operator.index(value))
         return Fraction(*value.as_integer_ratio())
@@ -343,7 +509,10 @@ def _exact(value: Any) -> Fraction | None:
 
 
 def _is_number(value: Any) -> bool:
-    return hasattr(value, "as_integer_ratio") or hasattr(value, "__index__")
+    # Arrays answer for themselves, element by element.
+    return (hasattr(value, "as_integer_ratio") or hasattr(value, "__index__")) and not isinstance(
+        value, np.ndarray
+    )
 
 
 def as_expression(value: Any) -> Expression:
@@ -353,22 +522,39 @@ def as_expression(value: Any) -> Expression:
 
 def _binary(operation: Operation, first: Any, second: Any) -> Expression:
     if not isinstance(first, Expression):
-        if not _is_number(first):
+        if not _is_number(first) or isinstance(first, PlainFloat):
             return NotImplemented  # type: ignore[no-any-return]
         first = constant(first)
     elif not isinstance(second, Expression):
-        if not _is_number(second):
+        if not _is_number(second) or isinstance(second, PlainFloat):
             return NotImplemented  # type: ignore[no-any-return]
         second = constant(second)
     return _applied(operation, (first, second))
 
 
-def _compare(first: Expression, relation: Relation, second: Any) -> Comparison:
+def _rounded_quotient(first: Any, second: Any) -> Expression:
+    quotient = _binary(DIVIDE, first, second)
+    return quotient if quotient is NotImplemented else constant(floor_of(quotient))
+
+
+def _remainder(first: Any, second: Any) -> Expression:
+    whole = _rounded_quotient(first, second)
+    return whole if whole is NotImplemented else first - second * whole
+
+
+def _compare(first: Expression, relation: Relation, second: Any) -> bool:
     if not isinstance(second, Expression):
-        if not _is_number(second):
+        if isinstance(second, complex) and relation in (Relation.EQUAL, Relation.DIFFERENT):
+            if second.imag:
+                return relation is Relation.DIFFERENT
+            second = second.real
+        if not _is_number(second) or isinstance(second, PlainFloat):
             return NotImplemented  # type: ignore[no-any-return]
+        if isinstance(second, (float, np.floating)) and not math.isfinite(second):
+            # Every value is finite, and compares with these as 0 does.
+            return bool(relation.of_numbers(0.0, second))
         second = constant(second)
-    return Comparison(first, relation, second)
+    return compared(first, relation, second)
 
 
 def apply(operation: Operation, *arguments: Any) -> Expression:
@@ -385,6 +571,11 @@ def apply(operation: Operation, *arguments: Any) -> Expression:
 
 
 def _applied(operation: Operation, arguments: tuple[Expression, ...]) -> Expression:
+    guard = GUARDS.get(operation)
+    if guard is not None and current_oracle() is not None:
+        special = guard(*arguments)
+        if special is not None:
+            return constant(special)
     rule = RULES.get(operation)
     if rule is None:
         return _node(operation, arguments)

@@ -5,48 +5,55 @@ from __future__ import annotations
 from typing import Any
 
 from certune.pfaffian import operations as op
-from certune.pfaffian.expressions import Expression, apply
+from certune.pfaffian.expressions import apply
+from certune.pfaffian.plain import PlainFloat
 
 
-def exp(u: Any) -> Expression:
+def _function(operation: op.Operation, u: Any) -> Any:
+    return u.function(operation.on_floats) if isinstance(u, PlainFloat) else apply(operation, u)
+
+
+def exp(u: Any) -> Any:
     """Return the exponential of an expression or number."""
-    return apply(op.EXP, u)
+    return _function(op.EXP, u)
 
 
-def log(u: Any) -> Expression:
+def log(u: Any) -> Any:
     """Return the natural logarithm of an expression or number > 0."""
-    return apply(op.LOG, u)
+    return _function(op.LOG, u)
 
 
-def power(base: Any, exponent: Any) -> Expression:
+def power(base: Any, exponent: Any) -> Any:
     """Return base**exponent of expressions or numbers, the base exactly as given.
 
     ``base ** exponent`` means the same, except that Python 3.11 rounds a base of type Fraction to
     a float before the expression sees it.
     """
+    if isinstance(base, PlainFloat) or isinstance(exponent, PlainFloat):
+        return base**exponent
     return apply(op.POWER, base, exponent)
 
 
-def sqrt(u: Any) -> Expression:
+def sqrt(u: Any) -> Any:
     """Return the square root of an expression or number >= 0."""
-    return apply(op.SQRT, u)
+    return _function(op.SQRT, u)
 
 
-def atan(u: Any) -> Expression:
+def atan(u: Any) -> Any:
     """Return the inverse tangent of an expression or number."""
-    return apply(op.ATAN, u)
+    return _function(op.ATAN, u)
 
 
-def tanh(u: Any) -> Expression:
+def tanh(u: Any) -> Any:
     """Return the hyperbolic tangent of an expression or number."""
-    return apply(op.TANH, u)
+    return _function(op.TANH, u)
 
 
-def sigmoid(u: Any) -> Expression:
+def sigmoid(u: Any) -> Any:
     """Return 1 / (1 + exp(-u)) of an expression or number."""
-    return apply(op.SIGMOID, u)
+    return _function(op.SIGMOID, u)
 
 
-def softplus(u: Any) -> Expression:
+def softplus(u: Any) -> Any:
     """Return log(1 + exp(u)) of an expression or number."""
-    return apply(op.SOFTPLUS, u)
+    return _function(op.SOFTPLUS, u)

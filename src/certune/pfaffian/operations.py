@@ -16,9 +16,12 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
+
+if TYPE_CHECKING:
+    from certune.pfaffian.expressions import Expression
 
 ATOM_PRECEDENCE = 5
 
@@ -54,6 +57,9 @@ class Operation:
     on_part : callable or None
         Like `on_balls`, but of those numbers in the balls alone for which there is a value; None
         if that is no easier.
+    least : callable
+        What the structure of the arguments, which are expressions, shows about the value wherever
+        it is defined: 1 if it is positive, 0 if it is not negative, -1 if nothing.
     """
 
     name: str
@@ -68,6 +74,7 @@ class Operation:
     precedence: int = field(default=ATOM_PRECEDENCE)
     is_undefined: Callable[..., bool] = lambda *arguments: False
     on_part: Callable[..., Any] | None = None
+    least: Callable[..., int] = lambda *arguments: -1
 
     def __call__(self, *arguments: Any) -> Any:
         """Apply the operator: to balls at once, otherwise as an expression."""
@@ -95,6 +102,25 @@ def _float_softplus(u: float) -> float:
     return max(u, 0.0) + math.log1p(math.exp(-abs(u)))
 
 
+def _least_sum(u: Expression, v: Expression) -> int:
+    return -1 if min(u.least, v.least) < 0 else max(u.least, v.least)
+
+
+def _least_product(u: Expression, v: Expression) -> int:
+    return max(u.least, 0) if u is v else min(u.least, v.least)
+
+
+def _least_quotient(u: Expression, v: Expression) -> int:
+    return u.least if v.least >= 0 else -1
+
+
+def _least_power(base: Expression, exponent: Expression) -> int:
+    assert exponent.value is not None
+    least = base.least if exponent.value % 2 else max(base.least, 0)
+    # Where a negative power is defined its base is not 0.
+    return 1 if least >= 0 and exponent.value < 0 else least
+
+
 ADD = Operation(
     "sum",
     operator.add,
@@ -104,6 +130,7 @@ ADD = Operation(
     lambda chain, node, u, v: u + v,
     symbol=" + ",
     precedence=1,
+    least=_least_sum,
 )
 SUBTRACT = Operation(
     "difference",
@@ -124,6 +151,7 @@ MULTIPLY = Operation(
     lambda chain, node, u, v: u * v,
     symbol="*",
     precedence=2,
+    least=_least_product,
 )
 DIVIDE = Operation(
     "quotient",
@@ -137,6 +165,7 @@ DIVIDE = Operation(
     symbol="/",
     precedence=2,
     is_undefined=lambda u, v: v == 0,
+    least=_least_quotient,
 )
 INTEGER_POWER = Operation(
     "integer power",
@@ -148,6 +177,7 @@ INTEGER_POWER = Operation(
     domain="a base other than 0 if the exponent is negative",
     symbol="**",
     precedence=4,
+    least=_least_power,
 )
 POWER = Operation(
     "power",
@@ -160,6 +190,7 @@ POWER = Operation(
     symbol="**",
     precedence=4,
     is_undefined=lambda u, v: u <= 0,
+    least=lambda *arguments: 1,
 )
 EXP = Operation(
     "exp",
@@ -169,6 +200,7 @@ EXP = Operation(
     (lambda u, y: y,),
     lambda chain, node, u: chain.exponential(u, node),
     latex="e^{{{0}}}",
+    least=lambda *arguments: 1,
 )
 LOG: Operation = Operation(
     "log",
@@ -192,6 +224,7 @@ SQRT = Operation(
     latex=r"\sqrt{{{0}}}",
     is_undefined=lambda u: u < 0,
     on_part=lambda u: u.sqrt() if u < 0 else u.nonnegative_part().sqrt(),
+    least=lambda u: max(u.least, 0),
 )
 ATAN = Operation(
     "atan",
@@ -201,6 +234,7 @@ ATAN = Operation(
     (lambda u, y: 1 / (1 + u**2),),
     lambda chain, node, u: chain.symbol(node, u),
     latex=r"\arctan\left({0}\right)",
+    least=lambda u: u.least,
 )
 TANH = Operation(
     "tanh",
@@ -210,6 +244,7 @@ TANH = Operation(
     (lambda u, y: 1 - y**2,),
     lambda chain, node, u: chain.symbol(node, u),
     latex=r"\tanh\left({0}\right)",
+    least=lambda u: u.least,
 )
 SIGMOID = Operation(
     "sigmoid",
@@ -219,6 +254,7 @@ SIGMOID = Operation(
     (lambda u, y: y * (1 - y),),
     lambda chain, node, u: chain.symbol(node, u),
     latex=r"\sigma\left({0}\right)",
+    least=lambda *arguments: 1,
 )
 SOFTPLUS = Operation(
     "softplus",
@@ -228,6 +264,7 @@ SOFTPLUS = Operation(
     (lambda u, y: SIGMOID(u),),
     lambda chain, node, u: chain.symbol(node, u),
     latex=r"\ln\left(1+e^{{{0}}}\right)",
+    least=lambda *arguments: 1,
 )
 
 FUNCTIONS = (EXP, LOG, SQRT, ATAN, TANH, SIGMOID, SOFTPLUS)

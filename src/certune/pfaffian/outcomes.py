@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from certune.deadline import check_time
-from certune.errors import InputError
+from certune.errors import InputError, UndecidedError
 from certune.pfaffian.decisions import Relation, decide_constants, deciding
+from certune.pfaffian.definedness import UndefinedError
 from certune.pfaffian.evaluation import ball_sign, enclose
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.normal_form import is_zero
+from certune.pfaffian.programs import exact_number
 from certune.pfaffian.ranges import Range, Ranges, range_on
 from certune.pfaffian.scaling import scaled_difference
-from certune.pfaffian.sweep import GuidedOracle, checked_output
+from certune.pfaffian.sweep import GuidedOracle
 
 Pair = tuple[Expression, Expression]
 
@@ -176,18 +178,32 @@ def outcomes_on_box(
         n_paths += 1
         try:
             with deciding(follower):
-                value = checked_output(run())
+                output = run()
+            value = exact_number(output)
             paths[Path(value, follower.negative if value.parameters else ())] = None
-        except (InputError, ZeroDivisionError):
+        except (InputError, UndecidedError) as error:
             if n_paths == 1 and not follower.n_open:
-                raise
-            # Perhaps nobody takes this path; a smaller box will tell.
-            paths = None
-            break
+                raise _named(error, ranges) from error
+            if not isinstance(error, UndefinedError):
+                # Perhaps nobody takes this path; a smaller box will tell.
+                paths = None
+                break
+            # Points without a value are no points of the domain.
         if n_paths == 1:
             orders = follower.orders
         pending += [follower.path[:i] + [False] for i in range(start, follower.n_open)]
         if n_paths + len(pending) > limit:
             paths = None
-    found = None if paths is None else tuple(paths)
+    found = tuple(paths) if paths else None
     return Outcomes(found, Knowledge(signs.proved, orders), tuple(signs.open.values()))
+
+
+def _named(error: InputError | UndecidedError, ranges: Ranges) -> InputError | UndecidedError:
+    """Return the error with the place at which a program has no value."""
+    if not isinstance(error, UndefinedError):
+        return error
+    place = " and ".join(f"{name} from {low!r} to {high!r}" for name, (low, high) in ranges.items())
+    return type(error)(
+        f"the program has no value for {place}: {error}; choose ranges without these points, or "
+        "let the program test for them"
+    )

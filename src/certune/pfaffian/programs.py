@@ -9,11 +9,18 @@ numbers, where every comparison is decided exactly; `argsort` sorts by computed 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from certune.pfaffian.decisions import current_oracle
-from certune.pfaffian.expressions import as_expression
+import numpy as np
+
+from certune.errors import InputError, ParameterError
+from certune.pfaffian.decisions import AT_A_POINT, current_oracle, deciding
+from certune.pfaffian.definedness import UndefinedError
+from certune.pfaffian.expressions import Expression, as_expression
+from certune.pfaffian.plain import PlainFloat, PlainRun
 
 Program = Callable[[Any, Mapping[str, Any]], Any]
 
@@ -45,9 +52,120 @@ def program(function: Program) -> Program:
 
     @functools.wraps(function)
     def run(instance: Any, parameters: Mapping[str, Any]) -> Any:
-        return function(instance, lifted(parameters))
+        return run_at_point(function, instance, parameters)
 
     return run
+
+
+class UnknownParameterError(ParameterError, KeyError):
+    """A program asks for a parameter that it does not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Parameters(dict[str, Any]):
+    """The parameters of a running program by name."""
+
+    def __missing__(self, name: object) -> Any:
+        raise UnknownParameterError(
+            f"the program asks for the parameter {name!r}, and the parameters are named "
+            f"{', '.join(map(repr, self))}"
+        )
+
+
+def run_at_point(function: Program, instance: Any, parameters: Mapping[str, Any]) -> Any:
+    """Run a program on numbers, exactly; a place without a value is named."""
+    values = Parameters(lifted(parameters))
+    try:
+        with deciding(AT_A_POINT):
+            return function(instance, values)
+    except UndefinedError as error:
+        place = ", ".join(f"{name} = {value!r}" for name, value in parameters.items())
+        raise type(error)(
+            f"the program has no value at {place}: {error}; leave the point out of the range, or "
+            "let the program test for it"
+        ) from error
+
+
+def run_on_floats(
+    function: Program, instance: Any, parameters: Mapping[str, Any]
+) -> PlainFloat | None:
+    """Run a program on plain floats, the way it would run without this package.
+
+    Parameters
+    ----------
+    function : callable
+        The program.
+    instance : object
+        Its instance.
+    parameters : mapping of name to number or tuple of numbers
+        The setting.
+
+    Returns
+    -------
+    PlainFloat or None
+        What it returns, with an estimate of the rounding error; None if rounding may have changed
+        its way, so that it tells nothing.
+    """
+    run = PlainRun()
+    values = Parameters(
+        {
+            name: tuple(PlainFloat(float(entry), 0.0, run) for entry in value)
+            if isinstance(value, (tuple, list))
+            else PlainFloat(float(value), 0.0, run)
+            for name, value in parameters.items()
+        }
+    )
+    try:
+        with deciding(AT_A_POINT):
+            output = function(instance, values)
+    except OverflowError:
+        return None
+    except (ZeroDivisionError, ValueError) as error:
+        if run.doubtful:
+            return None
+        place = ", ".join(f"{name} = {value!r}" for name, value in parameters.items())
+        raise UndefinedError(
+            f"on plain floats the program has no value at {place}: {error}"
+        ) from error
+    if run.doubtful:
+        return None
+    if isinstance(output, PlainFloat):
+        return output
+    value = float(output)
+    return PlainFloat(value, 2.0**-50 * abs(value), run)
+
+
+# A float this close to a quotient of small whole numbers, in units of its last place, is meant to
+# be that quotient; and so small is the chance that another number lies there.
+_UNITS, _CHANCE = 4, 2.0**-16
+
+
+def exact_number(value: Any) -> Expression:
+    """Return what a program has returned as an expression, or raise `InputError`.
+
+    A float that a quotient of small whole numbers, or a sum of a few of them, is rounded to counts
+    as that quotient, so that ``right / n`` is known exactly; any other as the number that it is.
+    """
+    try:
+        if isinstance(value, (float, np.floating)) and math.isfinite(value):
+            return as_expression(_quotient_near(float(value)))
+        return as_expression(value)
+    except InputError:
+        raise InputError(
+            f"a program must return a number or an expression, got {value!r} of type "
+            f"{type(value).__name__}"
+        ) from None
+
+
+def _quotient_near(value: float) -> Fraction:
+    exact, reach = Fraction(value), _UNITS * Fraction(math.ulp(value))
+    largest = math.isqrt(int(Fraction(_CHANCE) / reach)) if reach < 1 else 0
+    if not largest or exact.denominator <= largest:
+        return exact
+    near = exact.limit_denominator(largest)
+    return near if abs(near - exact) <= reach else exact
 
 
 def lifted(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +194,7 @@ def argsort(keys: Sequence[Any], *, descending: bool = False) -> list[int]:
         Indices of the keys in order. Branches of the program are comparisons of pairs of keys;
         along a line a sort starts from the order before, so that it takes few of them.
     """
-    nodes = [as_expression(key) for key in keys]
+    nodes = [key if isinstance(key, PlainFloat) else as_expression(key) for key in keys]
     oracle = current_oracle()
     hint = None if oracle is None else oracle.suggested_order(len(nodes))
 

@@ -18,10 +18,12 @@ from typing import NamedTuple
 import flint
 from flint import arb
 
-from certune.exact.dyadics import is_simple, simplest
+from certune.exact.dyadics import floats_between, is_simple, simplest
 from certune.pfaffian.evaluation import Jet, ball_sign, is_nowhere_defined, jet
 from certune.pfaffian.expressions import Expression
+from certune.pfaffian.graph import postorder
 from certune.pfaffian.normal_form import is_zero
+from certune.pfaffian.operations import ADD, DIVIDE, INTEGER_POWER, MULTIPLY, SUBTRACT
 
 _PRECISION = 80
 _HIGH_PRECISION = 320
@@ -30,6 +32,16 @@ _CUT = 0.4853
 _NARROW = 1e-12
 _MOST_CELLS = 2000
 _NEWTON_STEPS = 40
+# Floats in a bracket that are tried as roots of a rational function.
+_MOST_FLOATS = 8
+
+
+_ARITHMETIC = (None, ADD, SUBTRACT, MULTIPLY, DIVIDE, INTEGER_POWER)
+
+
+def is_rational(node: Expression) -> bool:
+    """Tell whether an expression is a rational function with rational coefficients."""
+    return all(item.operation in _ARITHMETIC for item in postorder([node]))
 
 
 class Cell(NamedTuple):
@@ -225,7 +237,9 @@ class Line:
         return end, None, None
 
     def _is_root(self, node: Expression, t: float) -> bool:
-        return is_simple(t) and is_zero(node.substitute({self.name: Fraction(t)}))
+        if not (is_simple(t) or is_rational(node)):
+            return False
+        return is_zero(node.substitute({self.name: Fraction(t)}))
 
     def _bracket(
         self, node: Expression, low: float, high: float, left: int
@@ -263,8 +277,15 @@ class Line:
     def _at_simple_root(
         self, node: Expression, before: float, after: float
     ) -> tuple[float, float, float | None]:
-        """Narrow a bracket to the neighbours of a simple fraction that is the root itself."""
-        t = simplest(before, after)
-        if before < t < after and self._is_root(node, t):
-            return math.nextafter(t, -math.inf), math.nextafter(t, math.inf), t
+        """Narrow a bracket to the neighbours of a float that is the root itself.
+
+        That is tried for a simple number, and for all floats in the bracket if arithmetic alone
+        decides, as for thresholds that stand in the data.
+        """
+        candidates = [simplest(before, after)]
+        if is_rational(node):
+            candidates += floats_between(before, after, _MOST_FLOATS)
+        for t in candidates:
+            if before < t < after and self._is_root(node, t):
+                return math.nextafter(t, -math.inf), math.nextafter(t, math.inf), t
         return before, after, None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from certune.errors import InputError
+from certune.pfaffian.definedness import DivisionByZeroError, UndefinedError
 from certune.pfaffian.operations import (
     ADD,
     DIVIDE,
@@ -64,7 +64,7 @@ def _multiply(u: Expression, v: Expression) -> Outcome:
 def _divide(u: Expression, v: Expression) -> Outcome:
     if v.value is not None:
         if v.value == 0:
-            raise ZeroDivisionError(f"the expression {u} is divided by 0")
+            raise DivisionByZeroError(f"the expression {u.to_text()} is divided by 0")
         return MULTIPLY, 1 / v.value, u
     return u if u.value == 0 else None
 
@@ -76,7 +76,10 @@ def _power(base: Expression, exponent: Expression) -> Outcome:
         if exponent.value == Fraction(1, 2):
             return SQRT, base
     if base.value is not None and base.value <= 0:
-        raise InputError(f"the power {base}**({exponent}) needs a base > 0 or an integer exponent")
+        raise UndefinedError(
+            f"the power {base.to_text()}**({exponent.to_text()}) needs a base > 0 or an integer "
+            "exponent"
+        )
     return base if base.value == 1 else None
 
 
@@ -90,7 +93,7 @@ def _integer_power(base: Expression, exponent: Expression) -> Outcome:
     if base.value is None:
         return None
     if base.value == 0 and power < 0:
-        raise ZeroDivisionError(f"0 has no power with the exponent {power}")
+        raise DivisionByZeroError(f"0 has no power with the exponent {power}")
     return base.value**power
 
 
@@ -98,7 +101,7 @@ def _sqrt(base: Expression) -> Outcome:
     if base.value is None:
         return None
     if base.value < 0:
-        raise InputError(f"the square root of {base} is not real")
+        raise UndefinedError(f"the square root of {base.to_text()} is not real")
     top, bottom = (math.isqrt(part) for part in base.value.as_integer_ratio())
     return Fraction(top, bottom) if Fraction(top, bottom) ** 2 == base.value else None
 

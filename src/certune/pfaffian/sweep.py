@@ -12,19 +12,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from certune.deadline import check_time
 from certune.errors import CertuneError, InputError, UndecidedError
-from certune.exact.dyadics import is_simple, simplest
-from certune.pfaffian.decisions import Oracle, Relation, decide_constants, deciding
-from certune.pfaffian.expressions import Expression, as_expression, constant, parameter
+from certune.exact.dyadics import floats_between, is_simple, simplest
+from certune.pfaffian.decisions import (
+    AT_A_POINT,
+    Oracle,
+    Relation,
+    decide_constants,
+    deciding,
+)
+from certune.pfaffian.definedness import UndefinedError
+from certune.pfaffian.expressions import Expression, constant, parameter
+from certune.pfaffian.programs import exact_number
 from certune.pfaffian.scaling import scaled_difference
-from certune.pfaffian.signs import Line, SignMap
+from certune.pfaffian.signs import Cell, Line, SignMap
 
 _MOST_OUTCOMES = 64
+# Floats inside a gap at which the program is run if something special may happen there.
+_MOST_FLOATS = 16
 
 Run = Callable[[Expression], Any]
 """A program as a function of the coordinate of the line."""
@@ -49,12 +60,16 @@ class Sweep:
     gaps : tuple of (tuple of Expression or None)
         For each gap between two pieces, all values that the program may take there; None if there
         are too many.
+    holes : tuple of bool
+        For each gap, whether it may hold points at which the program has no value. They are no
+        points of its domain.
     n_predicates : int
         Number of distinct comparisons that were decided.
     """
 
     pieces: tuple[Piece, ...]
     gaps: tuple[tuple[Expression, ...] | None, ...]
+    holes: tuple[bool, ...]
     n_predicates: int
 
 
@@ -77,6 +92,11 @@ def sweep(run: Run, name: str, low: float, high: float, *, limit: int = 100_000)
     -------
     Sweep
         Pieces with their values, and what may happen between them.
+
+    Raises
+    ------
+    UndefinedError
+        If the program has no value on a whole interval, or at an end of the line.
     """
     return _Sweeper(run, name, low, high, limit).sweep()
 
@@ -155,20 +175,32 @@ class _Pass(GuidedOracle):
         if not (first.parameters or second.parameters):
             return decide_constants(first, relation, second)
         signs, factor = self._predicates.find(first, second)
+        if factor < 0:
+            relation = relation.mirrored
         index = signs.right_of(self._t)
         cell = signs.cells[index]
         if cell.sign is None:
-            raise _Blocked(min(cell.high, self.resume))
+            after = _after_root_at_start(signs, index, relation)
+            if after is None:
+                raise _Blocked(min(cell.high, self.resume))
+            index, cell = index + 1, after
+        stop = cell.high
         if index + 1 < len(signs.cells):
             self.resume = min(self.resume, signs.cells[index + 1].high)
-        if factor < 0:
-            relation = relation.mirrored
+            stop = _up_to_root_at_end(signs, index, relation)
         self.decisions.append(_Decision(signs, relation))
-        if cell.high < self.next_stop and signs is not self.stopping:
-            self._note_stop(signs, cell.high)
+        if stop < self.next_stop and signs is not self.stopping:
+            self._note_stop(signs, stop)
         if cell.low > self.next_start and signs is not self.starting:
             self._note_start(signs, cell.low)
         return cell.sign in relation.signs
+
+    @property
+    def stopping_root(self) -> float | None:
+        """Where the comparison that ends the piece has its root, if that is known."""
+        if self.stopping is None:
+            return None
+        return self.stopping.cells[self.stopping.right_of(self.stop)].root
 
     def _note_stop(self, signs: SignMap, stop: float) -> None:
         if stop < self.stop:
@@ -181,6 +213,24 @@ class _Pass(GuidedOracle):
             self.start, self.next_start, self.starting = start, self.start, signs
         else:
             self.next_start = start
+
+
+def _after_root_at_start(signs: SignMap, index: int, relation: Relation) -> Cell | None:
+    """Return the cell behind a root at the left end, if the relation is the same at the root."""
+    root = signs.cells[index].root
+    if root is None or root != signs.low or index + 1 == len(signs.cells):
+        return None
+    cell = signs.cells[index + 1]
+    assert cell.sign is not None
+    return cell._replace(low=root) if relation.holds(0) == relation.holds(cell.sign) else None
+
+
+def _up_to_root_at_end(signs: SignMap, index: int, relation: Relation) -> float:
+    """Return where a cell ends: at a root at the right end, if the relation is the same there."""
+    cell, following = signs.cells[index], signs.cells[index + 1]
+    assert cell.sign is not None
+    at_end = following.root is not None and following.root == signs.high
+    return signs.high if at_end and relation.holds(0) == relation.holds(cell.sign) else cell.high
 
 
 class _Outcomes(GuidedOracle):
@@ -221,6 +271,16 @@ class _Outcomes(GuidedOracle):
         return bool(holding)
 
 
+class _Gap(NamedTuple):
+    """What may happen between two pieces: values, None if unknown, and points without a value."""
+
+    values: tuple[Expression, ...] | None
+    has_hole: bool
+
+
+_UNKNOWN = _Gap(None, has_hole=True)
+
+
 class _Sweeper:
     def __init__(self, run: Run, name: str, low: float, high: float, limit: int) -> None:
         self._run = run
@@ -229,7 +289,7 @@ class _Sweeper:
         self._predicates = _Predicates(name, low, high)
         self._hints: list[list[int]] = []
         self._pieces: list[Piece] = []
-        self._gaps: list[tuple[Expression, ...] | None] = []
+        self._gaps: list[_Gap] = []
 
     def sweep(self) -> Sweep:
         t, last = self._low, None
@@ -238,14 +298,15 @@ class _Sweeper:
                 current = self._pass(t)
             except _Blocked as blocked:
                 if not self._pieces:
-                    self._pieces.append(self._point(self._low))
+                    self._pieces.append(self._end(self._low))
                 t, last = blocked.until, None
                 if t >= self._high:
                     self._end_in_gap()
                     break
                 continue
             if self._pieces:
-                self._add_gap(self._pieces[-1].stop, t, self._one_change(last, current, t))
+                root = None if last is None else last.stopping_root
+                self._add_gap(t, current.value, self._one_change(last, current, t), root)
             stop = min(current.stop, self._high)
             self._pieces.append(Piece(t, stop, current.value))
             if len(self._pieces) > self._limit:
@@ -259,42 +320,87 @@ class _Sweeper:
             if t >= self._high:
                 self._end_in_gap()
                 break
-        return Sweep(tuple(self._pieces), tuple(self._gaps), self._predicates.count)
+        return Sweep(
+            tuple(self._pieces),
+            tuple(gap.values for gap in self._gaps),
+            tuple(gap.has_hole for gap in self._gaps),
+            self._predicates.count,
+        )
 
     def _pass(self, t: float) -> _Pass:
         check_time()
         oracle = _Pass(self._hints, self._predicates, t)
-        with deciding(oracle):
-            oracle.value = checked_output(self._run(self._coordinate))
+        try:
+            with deciding(oracle):
+                output = self._run(self._coordinate)
+        except UndefinedError as error:
+            stop = min(oracle.stop, self._high)
+            raise self._undefined(error, f"from {t!r} to {stop!r}") from error
+        oracle.value = exact_number(output)
         self._hints = oracle.orders
         return oracle
 
+    def _undefined(self, error: UndefinedError, place: str) -> UndefinedError:
+        return type(error)(
+            f"the program has no value for {self._coordinate} {place}: {error}; choose a range "
+            "without these points, or let the program test for them"
+        )
+
+    def _end(self, t: float) -> Piece:
+        """The piece that is one end of the line."""
+        try:
+            return self._point(t)
+        except UndefinedError as error:
+            raise self._undefined(error, f"= {t!r}") from error
+
     def _point(self, t: float) -> Piece:
-        return Piece(t, t, checked_output(self._run(constant(Fraction(t)))))
+        with deciding(AT_A_POINT):
+            output = self._run(constant(Fraction(t)))
+        return Piece(t, t, exact_number(output))
 
     def _end_in_gap(self) -> None:
         if self._pieces[-1].stop < self._high:
-            self._add_gap(self._pieces[-1].stop, self._high, None)
-            self._pieces.append(self._point(self._high))
+            self._add_gap(self._high)
+            self._pieces.append(self._end(self._high))
 
-    def _add_gap(self, low: float, high: float, values: tuple[Expression, ...] | None) -> None:
-        """Add a gap with the values that are possible in it, if they are known already.
+    def _add_gap(
+        self,
+        high: float,
+        after: Expression | None = None,
+        known: tuple[Expression, ...] | None = None,
+        root: float | None = None,
+    ) -> None:
+        """Add the gap behind the last piece, with the values that are possible in it.
 
-        At a simple number in the gap, where ties tend to be exact, the program is run.
+        At a simple number in the gap, where ties tend to be exact, or at the known root of the
+        comparison that ends the last piece the program is run; and at every float, if they are
+        few and something else than on both sides may happen there.
         """
-        t = simplest(low, high)
-        settled = values is not None and len(values) == 1
-        if not settled and low < t < high and is_simple(t):
-            try:
-                point = self._point(t)
-            except (InputError, UndecidedError, ZeroDivisionError):
-                # A pole, or a tie without a proof: the gap says what is possible.
-                pass
-            else:
-                self._gaps += [self._outcomes(low, t), self._outcomes(t, high)]
-                self._pieces.append(point)
-                return
-        self._gaps.append(self._outcomes(low, high) if values is None else values)
+        low, sides = self._pieces[-1].stop, {self._pieces[-1].value, after}
+        gap: _Gap | None = None
+        points: list[Piece] = []
+        if known is None or len(known) > 1:
+            t = simplest(low, high)
+            places = [t] if is_simple(t) else [] if root is None else [root]
+            points = self._points([place for place in places if low < place < high])
+        if not points:
+            gap = self._outcomes(low, high) if known is None else _Gap(known, has_hole=False)
+            if gap.values is None or not sides.issuperset(gap.values):
+                found = self._points(floats_between(low, high, _MOST_FLOATS))
+                points = [point for point in found if point.value not in sides]
+        for point in points:
+            self._gaps.append(self._outcomes(low, point.start))
+            self._pieces.append(point)
+            low, gap = point.stop, None
+        self._gaps.append(self._outcomes(low, high) if gap is None else gap)
+
+    def _points(self, places: list[float]) -> list[Piece]:
+        """Run the program at floats; at a pole, or a tie without a proof, the gap says enough."""
+        found = []
+        for t in places:
+            with suppress(InputError, UndecidedError):
+                found.append(self._point(t))
+        return found
 
     def _one_change(
         self, last: _Pass | None, current: _Pass, high: float
@@ -312,22 +418,29 @@ class _Sweeper:
             return tuple(dict.fromkeys((last.value, current.value)))
         return None
 
-    def _outcomes(self, low: float, high: float) -> tuple[Expression, ...] | None:
+    def _outcomes(self, low: float, high: float) -> _Gap:
         # All runs start from the same hints, so that a prefix means the same comparisons.
         values: dict[Expression, None] = {}
+        has_hole = False
         pending: list[list[bool]] = [[]]
         n_runs = 0
         while pending:
             n_runs += 1
             if n_runs > _MOST_OUTCOMES:
-                return None
+                return _UNKNOWN
             prefix = pending.pop()
             start = len(prefix)
             oracle = _Outcomes(self._hints, self._predicates, (low, high), prefix)
-            with deciding(oracle):
-                values[checked_output(self._run(self._coordinate))] = None
+            try:
+                with deciding(oracle):
+                    output = self._run(self._coordinate)
+                values[exact_number(output)] = None
+            except UndefinedError:
+                has_hole = True
+            except (InputError, UndecidedError):
+                return _UNKNOWN
             pending += [oracle.path[:i] + [False] for i in range(start, oracle.n_open)]
-        return tuple(values)
+        return _Gap(tuple(values), has_hole) if values else _UNKNOWN
 
 
 def _ties_go_one_way(last: _Pass, current: _Pass, low: float, high: float) -> bool:
@@ -349,14 +462,3 @@ def _ties_go_one_way(last: _Pass, current: _Pass, low: float, high: float) -> bo
         for side in (left, right)
         if side is not None
     )
-
-
-def checked_output(value: Any) -> Expression:
-    """Return what a program has returned as an expression, or raise `InputError`."""
-    try:
-        return as_expression(value)
-    except InputError:
-        raise InputError(
-            f"a program must return a number or an expression, got {value!r} of type "
-            f"{type(value).__name__}"
-        ) from None

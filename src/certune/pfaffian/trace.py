@@ -19,14 +19,14 @@ from certune.pfaffian.boxes import Box, split_by_sign
 from certune.pfaffian.chains import Chain, Complexity
 from certune.pfaffian.construction import ChainBuilder, ChainForm, chain_of
 from certune.pfaffian.decisions import Oracle, Relation, decide_constants, deciding
+from certune.pfaffian.definedness import UndefinedError
 from certune.pfaffian.domains import Domain, domain_of
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.formula import Formula
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.polynomials import Polynomial
-from certune.pfaffian.programs import Program
+from certune.pfaffian.programs import Parameters, Program, exact_number
 from certune.pfaffian.scaling import scaled_difference
-from certune.pfaffian.sweep import checked_output
 from certune.pfaffian.tree import Condition, Path, Tree
 
 
@@ -347,18 +347,28 @@ class _Tracer:
     def trace(self) -> Trace:
         paths: list[Path] = []
         pending = [_State([], [], [Box(dict(self._domain.ranges))], {})]
+        parameters = Parameters(self._domain.parameters)
+        undefined: UndefinedError | None = None
         while pending:
             if len(paths) == self._limit:
                 raise self._too_many(paths)
             follower = _Follower(pending.pop(), self._predicates, self._limit, self._budget)
             try:
                 with deciding(follower):
-                    value = checked_output(self._program(self._instance, self._domain.parameters))
+                    output = self._program(self._instance, parameters)
             except _TooManyBranches:
                 raise self._too_many(paths) from None
-            state = follower.state
-            paths.append(Path(tuple(state.conditions), value, self._witness(state)))
+            except UndefinedError as error:
+                # Points without a value are no points of the domain.
+                undefined = error
+            else:
+                state, value = follower.state, exact_number(output)
+                paths.append(Path(tuple(state.conditions), value, self._witness(state)))
             pending += follower.alternatives
+        if undefined is not None and not paths:
+            raise type(undefined)(
+                f"the program has no value anywhere on {self._domain.ranges}: {undefined}"
+            ) from undefined
         return self._found(paths)
 
     def _too_many(self, paths: list[Path]) -> BranchLimitError:

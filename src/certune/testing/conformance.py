@@ -59,6 +59,7 @@ def check_family(
     Checked are: the parameter space; the form and the domain of the exact functions, that their
     values lie in the utility range, and that they decide at least half of the domain; agreement
     with `run_exact`, along the free parameter or, if there are several, along random segments;
+    agreement of `run_exact` with a run on plain floats, if the family is a program;
     bounds on random boxes, if the family has them; the functions on parts of the domain; that
     twice the same question has the same answer, also after a trip through a file; the mean of all
     functions; fingerprints; baselines; and that bad parameters are refused.
@@ -184,6 +185,9 @@ def _check_values(case: _Case, n_points: int, rng: np.random.Generator, failures
         expected = f"{lower} as in dual" if lower == upper else f"{lower} to {upper} as in dual"
         holds = lower - tolerance <= got <= upper + tolerance
         failures.expect(holds, f"run_exact of {case.where}", expected, got, at=segment.at(t))
+        plain = case.family.plain_disagreement(case.instance, segment.at(t), got)
+        what = f"a run of {case.where} on plain floats"
+        failures.expect(plain is None, what, f"{got} as run_exact", plain, at=segment.at(t))
 
 
 def _run_is_meaningful(segment: Segment, t: float, gaps: npt.NDArray[np.float64]) -> bool:

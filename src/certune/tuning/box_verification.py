@@ -19,7 +19,8 @@ from certune.errors import CertificateError, ParameterError
 from certune.families.base import Family
 from certune.space import Simplex
 from certune.tuning.box_certificate import BoxCertificate
-from certune.tuning.proofs import demand, proving
+from certune.tuning.instances import instance_name
+from certune.tuning.proofs import check_plain_run, demand, proving
 from certune.tuning.schema import shown
 
 # A bound that is not proved on a box at once may be proved on its parts, halved this often, and
@@ -126,6 +127,8 @@ def mean_utility(family: Family, instances: list[Any], params: Mapping[str, Any]
     """Return what plain runs give on average at a setting."""
     with proving(f"the mean utility at {params}"):
         utilities = [family.run_exact(item, params) for item in instances]
+    for number, (item, reached) in enumerate(zip(instances, utilities, strict=True)):
+        check_plain_run(family, item, params, reached, instance_name(item, number))
     return sum(utilities, Fraction(0)) / len(instances)
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from certune.dual import DualFunction
+from certune.dual import DualFunction, PiecewiseFunction
 from certune.errors import CertificateError
 from certune.space import Segment
 from certune.tuning.certificate import Certificate, make_certificate
 from certune.tuning.line_generalization import LineGeneralization
 from certune.tuning.result import TuningResult
+
+# Means of utilities that are floats differ by rounding by less than this, relative to their size.
+ROUNDING = Fraction(1, 2**40)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -40,6 +44,19 @@ class LineTuningResult(LineGeneralization, TuningResult):
     def best_region(self) -> list[tuple[float, float]]:
         """All closed intervals of t in which the landscape is, or can be, at its maximum."""
         return self.landscape.argmax()
+
+    @property
+    def near_best_region(self) -> list[tuple[float, float]]:
+        """Closed intervals of t whose value rounding of float utilities could make the best.
+
+        They are those of `best_region` and any whose value is below the best by at most
+        ``2**-40`` of the size of the utilities. Utilities that are fractions are compared exactly,
+        and need no such region.
+        """
+        if not isinstance(self.landscape, PiecewiseFunction):
+            return self.best_region
+        size = max(1.0, *(abs(end) for end in self.family.utility_range))
+        return self.landscape.superlevel(self.landscape.max_exact - ROUNDING * Fraction(size))
 
     def _made_certificate(self) -> Certificate:
         if not self.family.proves_duals:

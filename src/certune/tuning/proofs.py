@@ -8,7 +8,7 @@ function with smooth pieces is computed again on parts of the domain, and the di
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,7 +61,22 @@ class Case:
     def run(self, t: float) -> Fraction:
         """Run the plain algorithm at a point."""
         with proving(f"{self.name} at {self.dual.name} = {t!r}"):
-            return self.family.run_exact(self.instance, self.segment.at(t))
+            reached = self.family.run_exact(self.instance, self.segment.at(t))
+        check_plain_run(self.family, self.instance, self.segment.at(t), reached, self.name)
+        return reached
+
+
+def check_plain_run(
+    family: Family, instance: Any, params: Mapping[str, Any], reached: Fraction, name: str
+) -> None:
+    """Compare an exact run with one by a path of its own, where the family has one."""
+    with proving(f"{name} on plain floats at {dict(params)}"):
+        plain = family.plain_disagreement(instance, params, reached)
+    demand(
+        plain is None,
+        f"{name}: family.run_exact gives {reached} at {dict(params)}, but on plain floats the "
+        f"program gives {plain!r}.",
+    )
 
 
 def check_runs(case: Case) -> int:

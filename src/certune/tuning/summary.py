@@ -25,6 +25,7 @@ def summary_of_line(result: LineTuningResult) -> str:
         *_optimum(result),
         ("best parameter", _shown(result.best_params)),
         ("optimal set", _intervals(result)),
+        ("", _near_plateaus(result)),
         ("robust parameter", _shown(result.robust_params)),
         *_baselines(result),
         ("undecided", _undecided(result)),
@@ -75,6 +76,16 @@ def _better_baseline(result: TuningResult) -> str:
         f"note: {', '.join(better)} is better: outside the range, or set for each instance"
         if better
         else ""
+    )
+
+
+def _near_plateaus(result: LineTuningResult) -> str:
+    near, best = result.near_best_region, result.best_region
+    if near == best:
+        return ""
+    return (
+        f"note: {len(near)} intervals are best up to rounding (2**-40): if utilities are floats, "
+        "return fractions.Fraction(right, n) to tell them apart"
     )
 
 

@@ -15,7 +15,7 @@ from certune.box import Box
 from certune.families.base import BoxBound
 from certune.pfaffian.expressions import Expression, constant, parameter
 from certune.pfaffian.outcomes import Knowledge, Outcomes, outcomes_on_box
-from certune.pfaffian.programs import Program
+from certune.pfaffian.programs import Parameters, Program
 from certune.pfaffian.ranges import Range, ends_given
 from certune.space import Simplex
 
@@ -69,7 +69,7 @@ class BoxProblem:
         """Bounds on a box, from what is known on a box around it."""
         coordinates = _coordinates(box)
         found = outcomes_on_box(
-            lambda: self.program(self.instance, coordinates.parameters),
+            lambda: self.program(self.instance, Parameters(coordinates.parameters)),
             coordinates.ranges,
             reuse.knowledge,
             MOST_PATHS,

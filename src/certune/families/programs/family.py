@@ -26,7 +26,13 @@ from certune.families.reach import reach
 from certune.pfaffian.domains import along as parameters_along
 from certune.pfaffian.evaluation import nearest_float
 from certune.pfaffian.expressions import Expression, as_expression
-from certune.pfaffian.programs import Program, lifted
+from certune.pfaffian.programs import (
+    Parameters,
+    Program,
+    exact_number,
+    run_at_point,
+    run_on_floats,
+)
 from certune.pfaffian.sweep import Piece, Sweep, sweep
 from certune.pfaffian.trace import Trace, trace
 from certune.space import ParameterSpace, Real, Segment, Simplex
@@ -171,9 +177,9 @@ class ProgramFamily(Family):
 
         With a positive tolerance, an irrational utility is rounded to the nearest float.
         """
-        values = lifted(self._space.validate(params))
+        values = self._space.validate(params)
         with _ONE_AT_A_TIME:
-            utility = as_expression(self.program(instance, values))
+            utility = exact_number(run_at_point(self.program, instance, values))
             if self._tolerance and utility.value is None and not utility.parameters:
                 return self._within_range(utility, Fraction(nearest_float(utility)))
             return self._utility(utility)
@@ -182,7 +188,15 @@ class ProgramFamily(Family):
         """Output of the solver at one parameter; the utility if there is no solver."""
         if self._solver is None:
             return self.run_exact(instance, params)
-        return self._solver(instance, lifted(self._space.validate(params)))
+        return run_at_point(self._solver, instance, self._space.validate(params))
+
+    def run_plain(self, instance: Any, params: Params) -> tuple[float, float] | None:
+        """Utility of the program on plain floats, with an estimate of its rounding error.
+
+        See `certune.families.base.Family.run_plain`.
+        """
+        found = run_on_floats(self.program, instance, self._space.validate(params))
+        return None if found is None else (float(found), found.error)
 
     def trace(self, instance: Any, domain: Any = None, **options: Any) -> Trace:
         """Return the computation tree of an instance; see `certune.pfaffian.trace`.
@@ -230,8 +244,10 @@ class ProgramFamily(Family):
         if self._tolerance:
             return self._smooth_dual(found, segment.name)
         lower, upper = [], []
-        for gap in found.gaps:
+        for gap, has_hole in zip(found.gaps, found.holes, strict=True):
             values = [self._low, self._high] if gap is None else [self._utility(v) for v in gap]
+            if has_hole:
+                values += _apart(min(values), max(values), self._low, self._high)
             lower.append(min(values))
             upper.append(max(values))
         return PiecewiseFunction.from_values(
@@ -324,7 +340,7 @@ class ProgramFamily(Family):
 
         def run(t: Expression) -> Any:
             values = {key: _at(value, name, t) for key, value in moving.items()}
-            return self.program(instance, values)
+            return self.program(instance, Parameters(values))
 
         return sweep(run, name, segment.low, segment.high)
 
@@ -367,12 +383,23 @@ def _checked_tolerance(tolerance: Any, largest: float) -> float:
     return number
 
 
+def _apart(lower: Fraction, upper: Fraction, low: Fraction, high: Fraction) -> list[Fraction]:
+    """Return a bound more for a gap with a hole, so that no value is stated at the hole.
+
+    A lower bound costs no proof of an optimum, and is taken if there is room.
+    """
+    if lower < upper:
+        return []
+    return [low if low < lower else high]
+
+
 def _joined(found: Sweep) -> tuple[list[Piece], list[tuple[Expression, ...] | None]]:
     """Return pieces and gaps, without the gaps in which the form of the utility stays the same."""
     pieces = [found.pieces[0]]
     gaps: list[tuple[Expression, ...] | None] = []
-    for gap, piece in zip(found.gaps, found.pieces[1:], strict=True):
-        if gap is not None and set(gap) == {piece.value} and pieces[-1].value is piece.value:
+    for gap, has_hole, piece in zip(found.gaps, found.holes, found.pieces[1:], strict=True):
+        same = gap is not None and set(gap) == {piece.value} and pieces[-1].value is piece.value
+        if same and not has_hole:
             pieces[-1] = Piece(pieces[-1].start, piece.stop, piece.value)
         else:
             pieces.append(piece)

@@ -1,0 +1,248 @@
+"""What a program family states is what Python gives: values of comparisons, domains, quotients."""
+
+import importlib.util
+import math
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import certune as ct
+from certune.pfaffian import exp, log, sqrt
+from certune.testing import check_family
+
+A = ct.Real("a", -1, 1)
+
+
+def tuned(program, instances=(0.5,), **options):
+    family = ct.ProgramFamily(program, A, **options)
+    result = ct.tune(family, instances)
+    ct.verify(result.certificate, family, instances)
+    check_family(family, instances)
+    return result
+
+
+COMPARISONS_AS_VALUES = [
+    lambda x, p: 1 if (p["a"] > x) == True else 0,  # noqa: E712
+    lambda x, p: 1 if (p["a"] > x) != False else 0,  # noqa: E712
+    lambda x, p: 1 if (p["a"] > x) in (True, 2) else 0,
+    lambda x, p: {True: 1, False: 0}[p["a"] > x],
+    lambda x, p: len({p["a"] > x, False}) - 1,
+    lambda x, p: (p["a"] > x) * 1,
+    lambda x, p: int(p["a"] > x),
+    lambda x, p: [0, 1][p["a"] > x],
+    lambda x, p: sorted([0, 1], key=lambda k: k * (p["a"] > x))[1] * (p["a"] > x),
+    lambda x, p: max([0, 1], key=lambda k: k * (p["a"] > x)),
+    lambda x, p: 1 if (kept := p["a"] > x and p["a"] > -x) and kept is True else 0,
+    lambda x, p: f"{p['a'] > x}".count("True"),
+]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One of the programs above, which as a lambda could not be pickled."""
+
+    number: int
+
+    def __call__(self, x, parameters):
+        return COMPARISONS_AS_VALUES[self.number](x, parameters)
+
+
+@pytest.mark.parametrize("number", range(len(COMPARISONS_AS_VALUES)))
+def test_a_comparison_is_a_value_as_in_python(number):
+    result = tuned(Listed(number))
+    assert result.status is ct.Status.OPTIMAL and result.best_value == 1.0
+    assert result.best_region == [(math.nextafter(0.5, 1), 1.0)]
+
+
+def looks_at_types(x, parameters):
+    return 1 if isinstance(parameters["a"], float) else 0
+
+
+def test_what_tracing_cannot_see_does_not_verify():
+    """The second path, on plain floats, finds what depends on the type of the parameter."""
+    family = ct.ProgramFamily(looks_at_types, A)
+    result = ct.tune(family, [0])
+    with pytest.raises(ct.CertificateError, match=r"on plain floats the program gives 1\.0"):
+        ct.verify(result.certificate, family, [0])
+    with pytest.raises(AssertionError, match="plain floats"):
+        check_family(family, [0])
+    plane = ct.ParameterSpace((A, ct.Real("b", 0, 1)))
+    family = ct.ProgramFamily(looks_at_types, plane)
+    result = ct.tune(family, [0])
+    with pytest.raises(ct.CertificateError, match=r"on plain floats the program gives 1\.0"):
+        ct.verify(result.certificate, family, [0])
+
+
+def cancelling(x, parameters):
+    """Exactly equal everywhere, which floats nearly always deny."""
+    a = parameters["a"]
+    return 1 if (a + 0.1) - 0.1 == a and a / 3 * 3 == a else 0
+
+
+def test_rounding_is_no_alarm():
+    assert tuned(cancelling).best_value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("program", "place"),
+    [
+        (lambda x, p: sqrt(p["a"]) * sqrt(p["a"]), r"a from -1.0 to .*: a square root"),
+        (lambda x, p: exp(log(p["a"])), r"a from -1.0 to .*: log needs"),
+        (lambda x, p: 0 * log(p["a"]), r"a from -1.0 to .*: log needs"),
+        (lambda x, p: p["a"] ** 0.3, r"a from -1.0 to .*needs a base >= 0"),
+        (lambda x, p: 1 / (p["a"] + 1) > 0, r"a = -1.0: 1 is divided by 0"),
+        (lambda x, p: 1 / (p["a"] - p["a"]), r"a from -1.0 to 1.0: .* divided by 0"),
+        (lambda x, p: (p["a"] - 1) ** -1 > 0, r"a = 1.0: 0 has no power -1"),
+        (lambda x, p: 1 / (exp(2 * p["a"]) - exp(p["a"]) ** 2), r"a from -1.0 to 1.0: .*is 0"),
+    ],
+)
+def test_a_range_with_points_without_a_value_is_refused_by_name(program, place):
+    for tolerance in (0, 1e-9):
+        family = ct.ProgramFamily(program, A, tolerance=tolerance)
+        with pytest.raises(ct.InputError, match=place):
+            ct.tune(family, [0.5])
+
+
+@pytest.mark.parametrize(
+    ("program", "value"),
+    [(lambda x, p: p["a"] / p["a"], 1), (lambda x, p: 1 - 0 / p["a"], 1)],
+)
+def test_one_point_without_a_value_is_no_point_of_the_domain(program, value):
+    family = ct.ProgramFamily(program, A)
+    dual = family.dual(0)
+    assert math.isnan(dual(0.0)) and dual(5e-324) == dual(-5e-324) == value
+    with pytest.raises(ct.InputError, match=r"no value at a = 0\.0: .* divided by 0"):
+        family.run(0, 0.0)
+    result = ct.tune(family, [0])
+    assert result.status is ct.Status.OPTIMAL and result.best_value == value
+
+
+def test_on_boxes_points_without_a_value_are_left_out():
+    space = ct.ParameterSpace((ct.Real("a", 0, 1), ct.Real("b", 0, 1)))
+
+    def steep(x, p):
+        return 1 if 1 / (p["a"] - p["b"] - x) > 2 else 0
+
+    family = ct.ProgramFamily(steep, space)
+    result = ct.tune(family, [Fraction(1, 3)])
+    assert result.status is ct.Status.OPTIMAL and result.best_value == 1
+    with pytest.raises(ct.InputError, match=r"no value at a = 0\.5, b = 0\.5: 1 is divided by 0"):
+        ct.tune(family, [0])
+    undefined = ct.ProgramFamily(lambda _, p: log(p["a"] - 2 - p["b"]) > 0, space)
+    with pytest.raises(ct.InputError, match=r"no value for a from .* and b from .*log needs"):
+        undefined.bound_on_box(0, undefined.strata()[0])
+
+
+def test_a_program_can_catch_what_python_raises():
+    def guarded(x, p):
+        try:
+            return 1 if 1 / (p["a"] - x) > 3 else 0
+        except ZeroDivisionError:
+            return Fraction(1, 2)
+
+    dual = ct.ProgramFamily(guarded, A).dual(0.25)
+    assert (dual(0.25), dual(0.0), dual(0.5), dual(1.0)) == (0.5, 0.0, 1.0, 0.0)
+
+
+def meets(x, parameters):
+    return 1 if parameters["a"] == x else 0
+
+
+@pytest.mark.parametrize("place", [0.3, 0.5, 1 / 3, -0.7])
+def test_an_optimum_at_one_float_is_found(place):
+    result = tuned(meets, (place,))
+    assert result.status is ct.Status.OPTIMAL
+    assert result.best_params == {"a": place} and result.best_value == 1.0
+
+
+def test_an_optimum_between_floats_is_bounded():
+    family = ct.ProgramFamily(meets, A)
+    result = ct.tune(family, [Fraction(1, 3)])
+    assert (result.best_value, result.upper_bound) == (0.0, 1.0)
+
+
+def accuracy(points, parameters):
+    return sum((parameters["a"] >= t) == label for t, label in points) / len(points)
+
+
+def test_quotients_of_whole_numbers_are_exact():
+    """1/10 + 2/10 and 3/10 + 0 are one mean, of which floats make two."""
+
+    def share(counts, p):
+        return counts[math.floor(2 * p["a"] + 0.5)] / 10
+
+    family = ct.ProgramFamily(share, ct.Real("a", 0, 1))
+    result = ct.tune(family, [(1, 0, 3), (2, 1, 0)])
+    assert result.best_value_exact == Fraction(3, 20)
+    assert result.best_region == [(0.0, math.nextafter(0.25, 0)), (0.75, 1.0)]
+    points = tuple((k / 7, k % 2 == 0) for k in range(1, 7))
+    family = ct.ProgramFamily(accuracy, ct.Real("a", 0, 1))
+    assert family.dual(points).denominator in (1, 2, 3, 6)
+    for t in np.linspace(0, 1, 50).tolist():
+        assert family.run_exact(points, t) == Fraction(
+            accuracy(points, {"a": t})
+        ).limit_denominator(6)
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [
+        (1 / 3, Fraction(1, 3)),
+        (0.1 + 0.2, Fraction(3, 10)),
+        (sum([1 / 7] * 5), Fraction(5, 7)),
+        (0.5, Fraction(1, 2)),
+        (2.0**-60, Fraction(2.0**-60)),
+        (math.pi / 4, Fraction(math.pi / 4)),
+        (math.sqrt(0.5), Fraction(math.sqrt(0.5))),
+        (1e-300, Fraction(1e-300)),
+        (99999 / 100000, Fraction(99999, 100000)),
+    ],
+)
+def test_floats_that_are_quotients(value, exact):
+    assert ct.ProgramFamily(lambda x, p: value, A).run_exact(0, 0.5) == exact
+
+
+def test_plateaus_that_differ_by_rounding_are_reported():
+    weights = [math.sin(k) ** 2 / 5 for k in range(1, 6)]
+    totals = {sum(order) for order in permutations(weights)}
+    assert len(totals) > 1
+
+    def weighted(levels, p):
+        return levels[math.floor(2 * p["a"] + 0.5)]
+
+    family = ct.ProgramFamily(weighted, ct.Real("a", 0, 1))
+    result = ct.tune(family, [(min(totals), 0.5, max(totals))])
+    assert result.best_region == [(0.75, 1.0)]
+    assert result.near_best_region == [(0.0, math.nextafter(0.25, 0)), (0.75, 1.0)]
+    assert "best up to rounding" in str(result)
+
+
+def test_a_wrong_name_of_a_parameter_is_said():
+    def misnamed(x, p):
+        return 1 if p["b"] > x else 0
+
+    for space in (A, ct.ParameterSpace((A, ct.Real("c", 0, 1)))):
+        family = ct.ProgramFamily(misnamed, space)
+        with pytest.raises(ct.ParameterError, match="asks for the parameter 'b', .* named 'a'"):
+            ct.tune(family, [0.5])
+    assert ct.ProgramFamily(lambda x, p: p.get("b", 1), A).run(0, 0.5) == 1.0
+
+
+def fuzz():
+    path = Path(__file__).parents[2] / "benchmarks" / "program_fuzz.py"
+    spec = importlib.util.spec_from_file_location("program_fuzz", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["program_fuzz"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_random_programs_agree_with_python():
+    tally = fuzz().run(seed=20, n_points=1000)
+    assert not tally.different, tally.different[0]
+    assert tally.counts["floats agree"] > 500
