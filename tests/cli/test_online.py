@@ -191,7 +191,7 @@ def test_every_family_is_played_stopped_and_continued(tmp_path, name):
 
 KILLED = """
 import os, signal, sys
-from certune.online.journal import Journal
+from certune.runs.journal import Journal
 from certune.online.tuner import OnlineTuner
 from certune.cli import main
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 import zlib
 from fractions import Fraction
 
@@ -15,9 +16,9 @@ import numpy as np
 import pytest
 
 import certune as ct
-from certune.online.journal import Journal
 from certune.online.ledger import Ledger
 from certune.online.randomness import RoundRandomness
+from certune.runs.journal import Journal
 from certune.testing import StepFamily, StepInstance
 
 FAMILY = StepFamily()
@@ -83,12 +84,49 @@ def test_a_torn_end_costs_one_round(tmp_path, cut):
     path = tmp_path / "state"
     with ct.OnlineTuner(FAMILY, random_state=1, state=path) as tuner:
         expected = play(tuner, 12)
-    path.write_bytes(path.read_bytes()[:-cut])
-    with ct.OnlineTuner(FAMILY, random_state=1, state=path) as restored:
+    content = path.read_bytes()
+    path.write_bytes(content[:-cut])
+    with pytest.warns(UserWarning, match="is not whole, .* kept as state.torn; "):
+        restored = ct.OnlineTuner(FAMILY, random_state=1, state=path)
+    with restored:
+        torn = (tmp_path / "state.torn").read_bytes()
+        assert (
+            content.endswith(torn + content[-cut:]) and path.read_bytes() + torn == content[:-cut]
+        )
         assert restored.n_rounds == 11
         assert play(restored, 12) == expected[-1:]
     with ct.OnlineTuner(FAMILY, random_state=1, state=path) as restored:
         assert restored.n_rounds == 12
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.05, 0.3, 0.99])
+def test_a_torn_header_is_made_again(tmp_path, share):
+    path = tmp_path / "state"
+    ct.OnlineTuner(FAMILY, random_state=1, state=path).close()
+    content = path.read_bytes()
+    left = content[: int(share * len(content))]
+    path.write_bytes(left)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with ct.OnlineTuner(FAMILY, random_state=1, state=path) as tuner:
+            assert tuner.n_rounds == 0 and path.read_bytes() == content
+    assert [str(item.message).endswith("done again") for item in said] == [True] * bool(left)
+    if left:
+        assert (tmp_path / "state.torn").read_bytes() == left
+
+
+def test_a_damaged_last_record_is_kept_and_said(tmp_path):
+    path = tmp_path / "state"
+    for number in range(2):
+        with ct.OnlineTuner(FAMILY, random_state=1, state=path) as tuner:
+            play(tuner, 3)
+        content = bytearray(path.read_bytes())
+        content[-20] ^= 1
+        path.write_bytes(content)
+        last = bytes(content).splitlines(keepends=True)[-1]
+        with pytest.warns(UserWarning, match="is not whole"):
+            ct.OnlineTuner(FAMILY, random_state=1, state=path).close()
+        assert (tmp_path / f"state.torn{number or ''}").read_bytes() == last
 
 
 def test_damage_before_the_end_is_refused(tmp_path):
@@ -267,7 +305,7 @@ def test_records_that_are_no_next_round_are_refused(tmp_path):
 
 def test_a_state_in_use_is_refused(tmp_path):
     with ct.OnlineTuner(FAMILY, state=tmp_path / "state"):
-        with pytest.raises(ct.InputError, match="in use by another process"):
+        with pytest.raises(ct.InputError, match="is in use by process [0-9]+ on .* since"):
             ct.OnlineTuner(FAMILY, state=tmp_path / "state")
     ct.OnlineTuner(FAMILY, state=tmp_path / "state").close()
 

@@ -10,8 +10,8 @@ from typing import Any
 from certune.errors import InputError
 from certune.families.base import Family
 from certune.families.reach import reach
-from certune.online.journal import Journal
 from certune.online.lines import Line
+from certune.runs.journal import Journal
 
 FORMAT = "certune online 4"
 
