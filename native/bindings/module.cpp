@@ -14,4 +14,7 @@ NB_MODULE(_core, core) {
     bind_learning(learning);
     nb::module_ logistic = core.def_submodule("logistic", "Penalised logistic regression.");
     bind_logistic(logistic);
+    nb::module_ linkage_boxes =
+        core.def_submodule("linkage_boxes", "Cluster trees on boxes of parameters.");
+    bind_linkage_boxes(linkage_boxes);
 }

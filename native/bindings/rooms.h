@@ -8,5 +8,6 @@ namespace certune::bindings {
 void bind_calls(nanobind::module_& core);
 void bind_learning(nanobind::module_& room);
 void bind_logistic(nanobind::module_& room);
+void bind_linkage_boxes(nanobind::module_& room);
 
 }  // namespace certune::bindings

@@ -2,6 +2,7 @@
 
 from . import learning as learning
 from . import logistic as logistic
+from . import linkage_boxes as linkage_boxes
 
 class TimeIsUp(BaseException):
     """The deadline has passed, or the stop is set; what was asked for is not there."""

@@ -2,7 +2,8 @@
 
 The kernels follow every cluster tree that a box can have (``docs/theory/branch-and-bound.md``);
 the bounds are the smallest and the largest utility among their prunings.  Merges that hold on the
-whole box hold on every part of it, and are handed on to them.
+whole box hold on every part of it, and so does the tree of comparisons that were open: both are
+handed on to the parts.
 """
 
 from __future__ import annotations
@@ -19,39 +20,58 @@ from numpy.typing import NDArray
 
 from certune.box import Box
 from certune.families.base import BoxBound
+from certune.families.linkage.anchors import Anchor, Interval, Place, power_first
 from certune.families.linkage.combining import shift_for
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.sweeping import Pruning, start_from_duplicates
 from certune.families.linkage.utility import Utility
-from certune.kernels.box_forest import roots_of
-from certune.kernels.box_models import PRODUCT, WEIGHTED, build_models, rounding_error
-from certune.kernels.box_outcomes import outcomes
+from certune.kernels.linkage_boxes import BoxTrees, Power, Ties
+from certune.kernels.pruning import prune
 
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.uint64]
-Interval: TypeAlias = tuple[float, float]
+Merges: TypeAlias = NDArray[np.int16]
 
-MOST_TREES = 32  # a box with more trees is better cut
 MOST_RAYS = 64  # parts of a box around the origin of product linkage
-_NO_FACES = np.zeros((0, 2), dtype=np.int64)
+# A box is halved only along sides that move values at least this share of what the longest one
+# does: comparisons that do not depend on a parameter would else shrink it to nothing in the others.
+SHORTEST_SIDE = 1.0 / 16.0
 
 
 @dataclass(frozen=True)
 class Reuse:
-    """What is known about a box and holds on every part of it: merges (as pairs of nodes)."""
+    """What is known about a box and holds on every part of it.
+
+    Merges (as pairs of nodes), and, if every tree of a box around it was followed, that box and
+    what is open of its decision tree.
+    """
 
     problem: BoxProblem
-    merges: NDArray[np.int16]
+    merges: Merges
+    anchor: Anchor | None = None
+    root: int = 0
 
 
 @dataclass(frozen=True)
-class _Outcomes:
-    """Partitions of all trees (None: too many), merges common to them, and mean linear parts."""
+class _Trees:
+    """What was followed on a box.
 
-    partitions: NDArray[np.int64] | None
-    n_trees: int
-    merges: NDArray[np.int16]
-    shares: Floats
+    Attributes
+    ----------
+    utilities : list of Fraction or None
+        Utilities of its trees; None if there are too many.
+    merges : int16 array
+        Merges common to all trees.
+    movements : float64 array
+        How far values move along each coordinate of the kernels.
+    anchor : Anchor or None
+        The decision tree, if there is a single one.
+    """
+
+    utilities: list[Fraction] | None
+    merges: Merges
+    movements: Floats
+    anchor: Anchor | None = None
 
 
 @dataclass(eq=False)
@@ -65,22 +85,23 @@ class BoxProblem:
     weights: tuple[float, ...]
     pruning: Pruning
     utility: Utility
-    _data: Floats = field(init=False)
-    _largest_log: float = field(init=False)
+    _trees: BoxTrees = field(init=False)
+    _sizes: Floats = field(init=False)
     _scores: dict[bytes, Fraction] = field(init=False, default_factory=dict)
     _codes: dict[tuple[int, ...], Codes] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        logs = self.instance.log_distances
-        if self.kind == "product":
-            self._data = logs
-        else:
-            # Powers of two, which change no order: weights of at most 1, distances near 1.
-            self.weights = tuple(np.ldexp(self.weights, -math.frexp(max(self.weights))[1]).tolist())
-            shift = shift_for(self.instance, np.eye(self.instance.n_metrics).tolist())
-            self._data = np.ldexp(self.instance.distances, shift)
-            logs = logs + shift * math.log(2)
-        self._largest_log = 4.0 + 2.0 * float(np.abs(logs).max())
+        products = self.kind == "product"
+        data = self.instance.log_distances if products else self.instance.distances
+        self._sizes = np.ones(len(data))
+        if not products:
+            shift_for(self.instance, np.eye(len(data)).tolist())
+            # With metrics of equal size values move little along the weights; powers of two change
+            # no digit.
+            exponents = np.frexp([metric.max() for metric in data])[1]
+            self._sizes = np.ldexp(1.0, exponents - exponents.max())
+            data = np.ldexp(data, -exponents[:, None, None])
+        self._trees = BoxTrees(data, products, self.kind == "min-max")
 
     @property
     def start(self) -> Reuse:
@@ -96,24 +117,90 @@ class BoxProblem:
         if box.is_empty:
             low = self.utility.low
             return BoxBound(low, low, (0.0,) * len(box.edges), 0, reuse)
-        if self.kind == "product":
-            found = self._product(box, reuse.merges)
-        else:
-            found = self._weighted(box, reuse.merges)
-        importance = self._importance(box, found.shares)
-        reuse = Reuse(self, found.merges)
-        if found.partitions is None:
-            return BoxBound(self.utility.low, self.utility.high, importance, None, reuse)
-        values = [self._score(labels) for labels in found.partitions]
-        return BoxBound(min(values), max(values), importance, len(values), reuse)
+        seen = None
+        if reuse.anchor is not None:
+            seen, coarse = self._seen(box, reuse, reuse.anchor)
+            if seen.settled or not coarse:
+                return seen
+        found = self._followed_box(box, reuse.merges)
+        handed_on = Reuse(self, found.merges)
+        if found.anchor is not None:
+            handed_on = Reuse(self, found.merges, found.anchor, found.anchor.tree.root)
+            return self._seen(box, handed_on, found.anchor)[0]
+        if seen is not None:
+            return seen
+        importance = _along_edges(box, found.movements)
+        if found.utilities is None:
+            return BoxBound(self.utility.low, self.utility.high, importance, None, handed_on)
+        low, high = min(found.utilities), max(found.utilities)
+        return BoxBound(low, high, importance, len(found.utilities), handed_on)
 
-    def _score(self, labels: NDArray[np.int64]) -> Fraction:
+    def _seen(self, box: Box, reuse: Reuse, anchor: Anchor) -> tuple[BoxBound, bool]:
+        """Bounds from the decision tree of a box around it; would a tree of its own be better?"""
+        view = anchor.look(self._place(box, anchor.place.scale), reuse.root)
+        openness = _along_edges(box, view.openness)
+        importance = _on_long_sides(openness, _along_edges(box, view.movements))
+        handed_on = Reuse(self, reuse.merges, anchor, view.outlook.root)
+        bound = BoxBound(view.least, view.most, importance, view.outlook.n_leaves, handed_on)
+        return bound, view.outlook.coarse
+
+    def _score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Fraction:
+        pruning = self.pruning
+        n = self.instance.n_points
+        labels = prune(pruning.objective, pruning.reference, left, right, n, pruning.k)
         key = labels.tobytes()
         value = self._scores.get(key)
         if value is None:
-            value = self.utility.score(self.instance.target, labels.copy())
+            value = self.utility.score(self.instance.target, labels)
             self._scores[key] = value
         return value
+
+    def _followed(self, place: Place, ties: Ties, merges: Merges) -> _Trees:
+        tree = self._trees.follow(place.vertices, place.power, ties, merges)
+        common = tree.common.astype(np.int16)
+        movements = power_first(tree.movements, place.power)
+        if not tree.complete:
+            return _Trees(None, common, movements)
+        utilities = [self._score(left, right) for left, right in tree.leaves]
+        different = sorted(set(utilities))
+        ranks = {value: rank for rank, value in enumerate(different)}
+        tree.set_values(np.array([ranks[value] for value in utilities], dtype=np.int64))
+        return _Trees(utilities, common, movements, Anchor(place, tree, tuple(different)))
+
+    def _followed_box(self, box: Box, merges: Merges) -> _Trees:
+        if self.kind == "product":
+            return self._product(box, merges)
+        place = self._place(box)
+        return self._followed(place, self._weight_ties(box, place.power), merges)
+
+    # Boxes as the kernels see them
+
+    def _place(self, box: Box, scale: float = 1.0) -> Place:
+        if self.kind == "product":
+            low, high = box.parts[-1][0][0], box.parts[-1][-1][0]
+            factor = (low, high) if box.stratum.rays else (1.0, 1.0)
+            return _product_place(self._exponents(box), factor, 1.0, scale)
+        low, high = self._ends(box, "alpha")
+        around_zero = low <= 0.0 <= high
+        middle = 0.0 if around_zero else 0.5 * low + 0.5 * high
+        sense = -1.0 if high < 0.0 else 1.0
+        power = Power(middle, _reach(low, high, middle), around_zero, sense)
+        vertices = np.array(self._weights(box)) * self._sizes
+        return Place(power, (low, high), vertices / vertices.sum(axis=1, keepdims=True))
+
+    def _ends(self, box: Box, name: str) -> Interval:
+        if name in self.fixed:
+            return self.fixed[name], self.fixed[name]
+        vertices = box.vertices(name)
+        return vertices[0][0], vertices[-1][0]
+
+    def _weights(self, box: Box) -> tuple[tuple[float, ...], ...]:
+        return box.vertices("weights") if "weights" in box.names else (self.weights,)
+
+    def _exponents(self, box: Box) -> tuple[Interval, ...]:
+        return tuple(self._ends(box, name) for name in self.alpha_names)
+
+    # Which values are equal
 
     def _face_codes(self, metrics: tuple[int, ...]) -> Codes:
         """Codes of the pairs of points, equal exactly if the pairs agree in some metrics."""
@@ -129,266 +216,174 @@ class BoxProblem:
             self._codes[metrics] = codes
         return codes
 
-    def _alpha(self, box: Box, name: str) -> Interval:
-        if name in self.fixed:
-            return self.fixed[name], self.fixed[name]
-        vertices = box.vertices(name)
-        return vertices[0][0], vertices[-1][0]
-
-    def _weighted(self, box: Box, merges: NDArray[np.int16]) -> _Outcomes:
-        low, high = self._alpha(box, "alpha")
-        vertices: Any = box.vertices("weights") if "weights" in box.names else (self.weights,)
+    def _weight_ties(self, box: Box, power: Power) -> Ties:
+        """Ties on a box of weights, and on the faces of the weights that it touches."""
+        vertices = self._weights(box)
         present = tuple(i for i, column in enumerate(zip(*vertices, strict=True)) if any(column))
-        around_zero = low <= 0.0 <= high
-        centre = 0.0 if around_zero else 0.5 * low + 0.5 * high
-        half = _reach(low, high, centre)
-        lane = 1 + (around_zero or half > 0.0) if len(vertices) == 2 else 0
-        faces, face_codes = self._faces(vertices, present, lane)
-        return self._outcomes(
-            WEIGHTED,
-            np.array(vertices),
-            centre,
-            half,
-            around_zero,
-            -1.0 if high < 0.0 else 1.0,
-            max(abs(low), abs(high)),
-            merges,
-            self._face_codes(present),
-            faces,
-            face_codes,
-        )
-
-    def _faces(
-        self, vertices: tuple[tuple[float, ...], ...], present: tuple[int, ...], lane: int
-    ) -> tuple[NDArray[np.int64], Codes]:
-        """Faces of the weights that the box touches: which vertices, and codes of pairs there."""
-        n = self.instance.n_points
-        masks, codes = [], []
+        faces: list[Any] = []
+        codes = []
         if len(vertices) > 1:
             for count in range(1, len(present)):
                 for metrics in combinations(present, count):
                     mask = [all(v[i] == 0.0 for i in present if i not in metrics) for v in vertices]
                     if any(mask):
-                        masks.append(mask)
+                        faces.append([*mask, int(power.moves)])
                         codes.append(self._face_codes(metrics))
-        if not masks:
-            return _NO_FACES, np.zeros((0, n, n), dtype=np.uint64)
-        lanes = np.full((len(masks), 1), lane)
-        return np.column_stack([np.array(masks, dtype=np.int64), lanes]), np.stack(codes)
+        if not faces:
+            return Ties.everywhere(self._face_codes(present))
+        return Ties(self._face_codes(present), np.array(faces, dtype=np.int64), np.stack(codes))
 
-    def _outcomes(
-        self,
-        mode: int,
-        vertices: Floats,
-        alpha: float,
-        half: float,
-        box_cox: bool,
-        sense: float,
-        exponent: float,
-        merges: NDArray[np.int16],
-        codes: Codes,
-        faces: NDArray[np.int64] = _NO_FACES,
-        face_codes: Codes | None = None,
-    ) -> _Outcomes:
-        n, n_metrics = self.instance.n_points, self.instance.n_metrics
-        if face_codes is None:
-            face_codes = np.zeros((0, n, n), dtype=np.uint64)
-        joined = merges.astype(np.int64)
-        labels, nodes = roots_of(n, joined)
-        minmax = self.kind == "min-max"
-        error = rounding_error(n, n_metrics, len(vertices), exponent, self._largest_log, minmax)
-        models, extremes, n_intervals, n_simplex, shares, good = build_models(
-            mode,
-            minmax,
-            self._data,
-            vertices,
-            alpha,
-            half,
-            box_cox,
-            sense,
-            error,
-            labels,
-            codes,
-            faces,
-            face_codes,
-        )
-        if not good:
-            return _Outcomes(None, 0, merges, shares)
-        complete, n_trees, partitions, common = outcomes(
-            models,
-            extremes,
-            n_intervals,
-            n_simplex,
-            n,
-            joined,
-            nodes,
-            codes,
-            faces,
-            face_codes,
-            self.pruning.objective,
-            self.pruning.reference,
-            self.pruning.k,
-            MOST_TREES,
-        )
-        return _Outcomes(partitions if complete else None, n_trees, common.astype(np.int16), shares)
+    def _product_ties(self, place: Place, off_axes: bool) -> Ties:
+        """Ties on a box of exponents, and at its ends at which an exponent is 0."""
+        present = tuple(i for i, ends in enumerate(place.exponents) if ends != (0.0, 0.0))
+        faces, codes = [], []
+        coordinate = int(place.power.moves)
+        for i, (low, high) in enumerate(place.exponents):
+            if low == high:
+                continue
+            if off_axes and (low == 0.0 or high == 0.0):
+                faces.append([low == 0.0, high == 0.0, coordinate])
+                codes.append(self._face_codes(tuple(k for k in present if k != i)))
+            coordinate += 1
+        if not faces:
+            return Ties.everywhere(self._face_codes(present))
+        return Ties(self._face_codes(present), np.array(faces, dtype=np.int64), np.stack(codes))
 
-    def _product(self, box: Box, merges: NDArray[np.int16]) -> _Outcomes:
-        intervals = [self._alpha(box, name) for name in self.alpha_names]
-        stratum = box.stratum
-        senses = [float(stratum.side)] if stratum.side else _senses(intervals)
+    # Products of powers
+
+    def _product(self, box: Box, merges: Merges) -> _Trees:
+        exponents, stratum = self._exponents(box), box.stratum
+        if not stratum.rays and all(low <= 0.0 <= high for low, high in exponents):
+            return self._around_origin(exponents, merges)
+        senses = [float(stratum.side)] if stratum.side else _senses(exponents)
+        factor = (1.0, 1.0)
         if stratum.rays:
-            low, high = box.parts[-1][0][0], box.parts[-1][-1][0]
-            found = [self._rays(intervals, (low, high), sense, merges) for sense in senses]
-        elif all(low <= 0.0 <= high for low, high in intervals):
-            return self._around_origin(intervals, merges)
-        else:
-            factor, off_axes = (1.0, 1.0), stratum.off_axes
-            found = [self._exponents(intervals, factor, s, merges, off_axes) for s in senses]
-        return _union(found, merges)
+            factor = box.parts[-1][0][0], box.parts[-1][-1][0]
+        off_axes = stratum.rays or stratum.off_axes
+        return _union([self._rays(exponents, factor, s, merges, off_axes) for s in senses], merges)
 
     def _rays(
         self,
-        intervals: list[Interval],
+        exponents: tuple[Interval, ...],
         factor: Interval,
         sense: float,
-        merges: NDArray[np.int16],
-        off_axes: bool = True,
-    ) -> _Outcomes:
-        """Trees for all exponents s * p with p in a box and s, not 0, in an interval."""
+        merges: Merges,
+        off_axes: bool,
+    ) -> _Trees:
+        """Trees for all exponents s * p with p in a box and s in an interval."""
+        scale = 1.0
         if factor[0] == 0.0:
             # A scale that is a power of two keeps the directions exact.
-            largest = max(abs(end) for ends in intervals for end in ends)
+            largest = max(abs(end) for ends in exponents for end in ends)
             scale = math.ldexp(1.0, math.frexp(largest)[1])
-            intervals = [(low / scale, high / scale) for low, high in intervals]
-            factor = (0.0, factor[1] * scale)
-        return self._exponents(intervals, factor, sense, merges, off_axes)
+        place = _product_place(exponents, factor, sense, scale)
+        return self._followed(place, self._product_ties(place, off_axes), merges)
 
-    def _exponents(
-        self,
-        intervals: list[Interval],
-        factor: Interval,
-        sense: float,
-        merges: NDArray[np.int16],
-        off_axes: bool,
-    ) -> _Outcomes:
-        """Trees for these exponents times a factor, which is in Box-Cox form if it can be 0."""
-        centre = [0.5 * low + 0.5 * high for low, high in intervals]
-        halves = [_reach(*ends, c) for ends, c in zip(intervals, centre, strict=True)]
-        exponent = factor[1] * sum(max(abs(low), abs(high)) for low, high in intervals)
-        present = tuple(i for i, ends in enumerate(intervals) if ends != (0.0, 0.0))
-        codes = self._face_codes(present)
-        vertices = np.array([centre, halves])
-        box_cox = factor[0] == 0.0
-        middle = 1.0 if box_cox else 0.5 * factor[0] + 0.5 * factor[1]
-        half = factor[1] if box_cox else _reach(*factor, middle)
-        lane = 2 if half > 0.0 or box_cox else 1
-        faces = self._axes(intervals, present, lane) if off_axes else ()
-        return self._outcomes(
-            PRODUCT, vertices, middle, half, box_cox, sense, exponent, merges, codes, *faces
-        )
-
-    def _axes(
-        self, intervals: list[Interval], present: tuple[int, ...], lane: int
-    ) -> tuple[NDArray[np.int64], Codes] | tuple[()]:
-        """Ends of the box at which an exponent is 0, with codes of pairs that agree otherwise."""
-        faces, codes = [], []
-        for i, (low, high) in enumerate(intervals):
-            if low == high:
-                continue
-            if low == 0.0 or high == 0.0:
-                faces.append([low == 0.0, high == 0.0, lane])
-                codes.append(self._face_codes(tuple(k for k in present if k != i)))
-            lane += 1
-        if not faces:
-            return ()
-        return np.array(faces, dtype=np.int64), np.stack(codes)
-
-    def _around_origin(self, intervals: list[Interval], merges: NDArray[np.int16]) -> _Outcomes:
+    def _around_origin(self, exponents: tuple[Interval, ...], merges: Merges) -> _Trees:
         """Trees near exponents 0, where the order depends on the direction alone.
 
         The box is a union of rays to the faces that do not contain the origin; faces are cut until
         every part has few trees.
         """
-        n_metrics = len(intervals)
+        n_metrics = len(exponents)
         open_faces = [
-            [*intervals[:i], (end, end), *intervals[i + 1 :]]
+            (*exponents[:i], (end, end), *exponents[i + 1 :])
             for i in range(n_metrics)
-            for end in intervals[i]
+            for end in exponents[i]
             if end != 0.0
         ]
-        shares = np.array([0.0, *(high - low for low, high in intervals if low < high)])
+        movements = np.array([0.0, *(high - low for low, high in exponents if low < high)])
         # The exponents 0 themselves are the limit in the direction (1, ..., 1).
-        found = [self._exponents([(1.0, 1.0)] * n_metrics, (0.0, 0.0), 1.0, merges, False)]
+        found = [self._rays(((1.0, 1.0),) * n_metrics, (0.0, 0.0), 1.0, merges, False)]
         n_parts = 0
         while open_faces:
             face = open_faces.pop()
             n_parts += 1
-            parts = [self._rays(face, (0.0, 1.0), s, merges, False) for s in _senses(face)]
-            if all(part.partitions is not None for part in parts):
+            parts = [self._rays(face, (0.0, 1.0), sense, merges, False) for sense in _senses(face)]
+            if all(part.utilities is not None for part in parts):
                 found += parts
                 continue
-            widths = [high - low for low, high in face]
-            i = int(np.argmax(widths))
-            middle = 0.5 * face[i][0] + 0.5 * face[i][1]
-            if n_parts > MOST_RAYS or not face[i][0] < middle < face[i][1]:
-                return _Outcomes(None, 0, merges, shares)
+            i = int(np.argmax([high - low for low, high in face]))
+            low, high = face[i]
+            middle = 0.5 * low + 0.5 * high
+            if n_parts > MOST_RAYS or not low < middle < high:
+                return _Trees(None, merges, movements)
             open_faces += [
-                [*face[:i], half, *face[i + 1 :]]
-                for half in ((face[i][0], middle), (middle, face[i][1]))
+                (*face[:i], half, *face[i + 1 :]) for half in ((low, middle), (middle, high))
             ]
-        united = _union(found, merges)
-        return _Outcomes(united.partitions, united.n_trees, merges, shares)
-
-    def _importance(self, box: Box, shares: Floats) -> tuple[float, ...]:
-        """How far the exponents of the pairs move along every edge of the box, on average."""
-        if self.kind == "product":
-            directions = [float(share) for share in shares[1:]]
-            if not box.stratum.rays:
-                return tuple(directions[: len(box.edges)])
-            # A common factor changes orders by what is not linear only.
-            low, high = box.parts[-1][0][0], box.parts[-1][-1][0]
-            across = directions[: len(box.edges) - 1]
-            along = (0.5 * (high - low) * float(shares[0])) ** 2
-            along += 0.125 * (high - low) * sum(across)
-            return (*(0.5 * (low + high) * share for share in across), along)
-        low, high = self._alpha(box, "alpha")
-        slope = max(1.0, abs(low), abs(high))
-        result = []
-        for edge in box.edges:
-            if box.names[edge.parameter] == "alpha":
-                result.append(0.5 * (high - low) * float(shares[0]))
-            elif len(box.parts[edge.parameter]) == 2:
-                result.append(slope * float(shares[1]))
-            else:
-                first = 1 + len(box.parts[edge.parameter])
-                place = first + edge.second * (edge.second - 1) // 2 + edge.first
-                result.append(slope * float(shares[place]))
-        return tuple(result)
+        return _Trees(_union(found, merges).utilities, merges, movements)
 
 
-def _reach(low: float, high: float, centre: float) -> float:
-    """Half width of an interval around a rounded centre, rounded up."""
-    half = max(high - centre, centre - low)
+def _product_place(
+    exponents: tuple[Interval, ...], factor: Interval, sense: float, scale: float
+) -> Place:
+    """Exponents times a factor, which is in Box-Cox form if it can be 0."""
+    scaled = tuple((low / scale, high / scale) for low, high in exponents)
+    low, high = factor[0] * scale, factor[1] * scale
+    middles = [0.5 * a + 0.5 * b for a, b in scaled]
+    halves = [_reach(a, b, middle) for (a, b), middle in zip(scaled, middles, strict=True)]
+    if low == 0.0:
+        power = Power(0.0, high, True, sense)
+    else:
+        middle = 0.5 * low + 0.5 * high
+        power = Power(middle, _reach(low, high, middle), False, sense)
+    return Place(power, (low, high), np.array([middles, halves]), scaled, scale)
+
+
+def _reach(low: float, high: float, middle: float) -> float:
+    """Half width of an interval around a rounded middle, rounded up."""
+    half = max(high - middle, middle - low)
     return math.nextafter(half, math.inf) if half > 0.0 else 0.0
 
 
-def _senses(intervals: list[Interval]) -> list[float]:
+def _senses(exponents: tuple[Interval, ...]) -> list[float]:
     """Orders that product linkage has on a box: larger is nearer where the exponents sum to < 0.
 
     `math.fsum` rounds once, so that its sign is that of the exact sum.
     """
-    least = math.fsum(low for low, _ in intervals)
-    most = math.fsum(high for _, high in intervals)
+    least = math.fsum(low for low, _ in exponents)
+    most = math.fsum(high for _, high in exponents)
     return ([1.0] if most >= 0.0 else []) + ([-1.0] if least < 0.0 else [])
 
 
-def _union(found: list[_Outcomes], merges: NDArray[np.int16]) -> _Outcomes:
-    """Trees of several parts together; common merges are only kept if there is one part."""
+def _union(found: list[_Trees], merges: Merges) -> _Trees:
+    """Trees of several parts together; merges and decisions are only kept if there is one part."""
     if len(found) == 1:
         return found[0]
-    n_trees = sum(part.n_trees for part in found)
-    shares = found[0].shares
-    partitions = [part.partitions for part in found if part.partitions is not None]
-    if len(partitions) < len(found):
-        return _Outcomes(None, n_trees, merges, shares)
-    return _Outcomes(np.unique(np.concatenate(partitions), axis=0), n_trees, merges, shares)
+    utilities: list[Fraction] = []
+    for part in found:
+        if part.utilities is None:
+            return _Trees(None, merges, found[0].movements)
+        utilities += part.utilities
+    return _Trees(utilities, merges, found[0].movements)
+
+
+def _along_edges(box: Box, amounts: Floats) -> tuple[float, ...]:
+    """Amounts along the coordinates of the kernels, for the edges of a box.
+
+    The first coordinate is the common exponent or factor, whether it moves or not.
+    """
+    n_exponents = 0
+    result = []
+    for edge in box.edges:
+        is_factor = edge.parameter == len(box.names)
+        if is_factor or box.names[edge.parameter] == "alpha":
+            place = 0
+        elif box.names[edge.parameter] == "weights":
+            place = 1 + edge.second * (edge.second - 1) // 2 + edge.first
+        else:
+            n_exponents += 1
+            place = n_exponents
+        result.append(float(amounts[place]))
+    return tuple(result)
+
+
+def _on_long_sides(importance: tuple[float, ...], lengths: tuple[float, ...]) -> tuple[float, ...]:
+    """Hand what short sides promise over to the longest one."""
+    if not lengths:
+        return importance
+    longest = max(lengths)
+    short = [length < SHORTEST_SIDE * longest for length in lengths]
+    result = [0.0 if s else value for s, value in zip(short, importance, strict=True)]
+    result[lengths.index(longest)] += sum(v for s, v in zip(short, importance, strict=True) if s)
+    return tuple(result)

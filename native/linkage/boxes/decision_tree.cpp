@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "linkage/boxes/outcomes.h"
+
+namespace certune::linkage::boxes {
+
+namespace {
+
+// A comparison that stays open is worth new records if its remainder exceeds this share of what
+// its linear part moves.
+constexpr double coarse_share = 0.25;
+
+}  // namespace
+
+double conditional_lower(const PolynomialSpace& space, const double* wanted, const double* given,
+                         const Part& part) {
+    const std::size_t n = space.n_variables();
+    std::vector<double> numbers(2 * n + space.width());
+    const std::span<double> first(numbers.data(), n), second(numbers.data() + n, n);
+    space.gradient(wanted, part, first);
+    space.gradient(given, part, second);
+    double product = 0.0, square = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double weight = part.reach[i] * part.reach[i];
+        product += weight * first[i] * second[i];
+        square += weight * second[i] * second[i];
+    }
+    const double multiple = product / square;
+    if (!(multiple > 0.0) || !std::isfinite(multiple)) {
+        return -std::numeric_limits<double>::infinity();
+    }
+    double* difference = numbers.data() + 2 * n;
+    for (std::size_t c = 0; c < space.remainder(); ++c) {
+        difference[c] = wanted[c] - multiple * given[c];
+    }
+    // Remainders hold more than the roundings of this combination, which are a few units in the
+    // last place of the two records.
+    difference[space.remainder()] = wanted[space.remainder()] + multiple * given[space.remainder()];
+    return space.range(difference, part).lower;
+}
+
+std::size_t DecisionTree::add_comparison(const double* difference) {
+    comparisons_.push_back({nothing, nothing});
+    differences_.insert(differences_.end(), difference, difference + space_.width());
+    return comparisons_.size() - 1;
+}
+
+void DecisionTree::set_child(std::int64_t parent, bool first, std::int64_t child) {
+    if (parent < 0) {
+        root = child;
+    } else {
+        Comparison& comparison = comparisons_[static_cast<std::size_t>(parent)];
+        (first ? comparison.first : comparison.second) = child;
+    }
+}
+
+void DecisionTree::set_values(std::span<const std::int64_t> values) {
+    values_.assign(values.begin(), values.end());
+    leaves.clear();
+    root = simplified(root);
+}
+
+std::int64_t DecisionTree::simplified(std::int64_t place) {
+    if (place < 0) return place;
+    Comparison& comparison = comparisons_[static_cast<std::size_t>(place)];
+    comparison.first = simplified(comparison.first);
+    comparison.second = simplified(comparison.second);
+    const std::int64_t first = comparison.first, second = comparison.second;
+    // No point of the box takes an outcome that leads to nothing.
+    if (first == nothing) return second;
+    if (second == nothing) return first;
+    const bool leaves_both = first < 0 && second < 0;
+    const auto value = [this](std::int64_t leaf) {
+        return values_[static_cast<std::size_t>(~leaf)];
+    };
+    return leaves_both && value(first) == value(second) ? first : place;
+}
+
+struct DecisionTree::View {
+    const Part& part;
+    Outlook outlook;
+    std::vector<std::vector<double>> assumed;  // differences that are not negative on the way here
+};
+
+Outlook DecisionTree::look(std::int64_t from, const Part& part) const {
+    View view{part, {}, {}};
+    view.outlook.least = std::numeric_limits<std::int64_t>::max();
+    view.outlook.most = std::numeric_limits<std::int64_t>::min();
+    view.outlook.openness.assign(movements.size(), 0.0);
+    view.outlook.root = visit(from, view);
+    return view.outlook;
+}
+
+// Returns the first place below this one at which something is open, so that parts begin there.
+std::int64_t DecisionTree::visit(std::int64_t place, View& view) const {
+    if (place == nothing) return place;
+    if (place < 0) {
+        const std::int64_t value = values_[static_cast<std::size_t>(~place)];
+        view.outlook.least = std::min(view.outlook.least, value);
+        view.outlook.most = std::max(view.outlook.most, value);
+        ++view.outlook.n_leaves;
+        return place;
+    }
+    const Comparison& comparison = comparisons_[static_cast<std::size_t>(place)];
+    const double* difference =
+        differences_.data() + static_cast<std::size_t>(place) * space_.width();
+    const Range found = space_.range(difference, view.part);
+    if (found.lower > 0.0) return visit(comparison.first, view);
+    if (found.upper < 0.0) return visit(comparison.second, view);
+    std::vector<double> turned(difference, difference + space_.width());
+    for (std::size_t c = 0; c < space_.remainder(); ++c) turned[c] = -turned[c];
+    for (const auto& given : view.assumed) {
+        if (conditional_lower(space_, difference, given.data(), view.part) > 0.0) {
+            visit(comparison.first, view);
+            return place;
+        }
+        if (conditional_lower(space_, turned.data(), given.data(), view.part) > 0.0) {
+            visit(comparison.second, view);
+            return place;
+        }
+    }
+    if (difference[space_.remainder()] > coarse_share * found.variation) view.outlook.coarse = true;
+    add_openness(difference, view.part, view.outlook.openness);
+    view.assumed.emplace_back(difference, difference + space_.width());
+    visit(comparison.first, view);
+    view.assumed.back().swap(turned);
+    visit(comparison.second, view);
+    view.assumed.pop_back();
+    return place;
+}
+
+void DecisionTree::add_openness(const double* difference, const Part& part,
+                                std::span<double> result) const {
+    std::vector<double> slopes(space_.n_variables());
+    space_.gradient(difference, part, slopes);
+    const double scale = 1.0 / (std::abs(difference[0]) + difference[space_.spread()]);
+    const Coordinates& coordinates = space_.coordinates();
+    for (std::size_t i = 0; i < coordinates.n_intervals; ++i) {
+        result[i] += scale * std::abs(slopes[i]) * part.reach[i];
+    }
+    if (coordinates.n_vertices == 0) return;
+    const std::size_t size = coordinates.n_vertices - 1;
+    const auto at_corner = [&](std::size_t corner) {
+        double value = 0.0;
+        for (std::size_t k = 0; k < size; ++k) {
+            value += slopes[coordinates.n_intervals + k] * part.corners[corner * size + k];
+        }
+        return value;
+    };
+    std::size_t place = coordinates.n_intervals;
+    for (std::size_t k = 1; k < coordinates.n_vertices; ++k) {
+        for (std::size_t j = 0; j < k; ++j) {
+            result[place++] += 0.5 * scale * std::abs(at_corner(k) - at_corner(j));
+        }
+    }
+}
+
+}  // namespace certune::linkage::boxes

@@ -1,0 +1,90 @@
+#pragma once
+
+// Every cluster tree that a box of parameters can have, as a tree of open comparisons.
+//
+// Merges that are certain on the whole box are carried out once. Where the order of two cluster
+// pairs is open, both outcomes are followed: at any parameter of the box one of them is true, so
+// its cluster tree is at one of the leaves. A part of the box only has to evaluate the polynomials
+// of the comparisons.
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "linkage/boxes/forest.h"
+#include "linkage/boxes/models.h"
+#include "stop_token.h"
+
+namespace certune::linkage::boxes {
+
+// Limits of what is followed; a box with more outcomes is better cut.
+struct Limits {
+    std::size_t n_leaves = 32;
+    std::size_t n_open = 6;  // clusters whose nearest one is open at the same time
+};
+
+// What the outcomes on a part of the box are worth.
+struct Outlook {
+    std::int64_t least = 0, most = 0;  // values of leaves that can be reached
+    std::size_t n_leaves = 0;          // and their number
+    std::int64_t root = 0;             // where to begin on parts of this part
+    bool coarse = false;  // some comparison is open because of its remainder: make new records
+    std::vector<double> openness;  // how far open comparisons move along each coordinate or edge
+};
+
+class DecisionTree {
+   public:
+    explicit DecisionTree(PolynomialSpace space) : space_(std::move(space)) {}
+
+    // A child of a comparison: another comparison (>= 0), a leaf (~child), or nothing.
+    static constexpr std::int64_t nothing = INT64_MIN;
+    struct Comparison {
+        std::int64_t first;   // where the difference is positive, or zero and a tie goes that way
+        std::int64_t second;  // where it is negative, or zero
+    };
+
+    const PolynomialSpace& space() const { return space_; }
+    bool complete = false;
+    std::int64_t root = nothing;
+    std::vector<Forest> leaves;
+    std::vector<std::pair<std::int64_t, std::int64_t>> common;  // merges on the whole box
+    std::vector<double> movements;
+
+    std::size_t add_comparison(const double* difference);
+    void set_child(std::int64_t parent, bool first, std::int64_t child);
+    // Gives every leaf its value, and drops comparisons that do not matter.
+    void set_values(std::span<const std::int64_t> values);
+    Outlook look(std::int64_t from, const Part& part) const;
+    // Is this the root of a part of the tree?
+    bool holds(std::int64_t place) const {
+        return place == nothing ||
+               (place >= 0 ? static_cast<std::size_t>(place) < comparisons_.size()
+                           : static_cast<std::size_t>(~place) < values_.size());
+    }
+
+   private:
+    struct View;
+
+    std::int64_t simplified(std::int64_t place);
+    std::int64_t visit(std::int64_t place, View& view) const;
+    void add_openness(const double* difference, const Part& part, std::span<double> result) const;
+
+    PolynomialSpace space_;
+    std::vector<Comparison> comparisons_;
+    std::vector<double> differences_;
+    std::vector<std::int64_t> values_;
+};
+
+// Merges that hold already, as pairs of nodes in order.
+using Merges = std::span<const std::pair<std::int64_t, std::int64_t>>;
+
+DecisionTree follow(const Box& box, const Ties& ties, Merges merges, const Limits& limits,
+                    StopToken& stop);
+
+// Lower bound of `wanted` on a part where `given` is not negative, from wanted - m * given for the
+// m >= 0 that cancels most of the linear part.
+double conditional_lower(const PolynomialSpace& space, const double* wanted, const double* given,
+                         const Part& part);
+
+}  // namespace certune::linkage::boxes
