@@ -26,13 +26,10 @@ def check_contract(project):
     )
 
 
-@pytest.fixture
-def copied_project(tmp_path):
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    shutil.copytree(
-        ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "*.nb?")
-    )
-    return tmp_path
+def copy_project(folder):
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    ignored = shutil.ignore_patterns("__pycache__", "*.nb?")
+    shutil.copytree(ROOT / "src", folder / "src", ignore=ignored)
 
 
 def test_layers_hold():
@@ -40,38 +37,48 @@ def test_layers_hold():
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
-@pytest.mark.parametrize(
-    ("importer", "illegal_import", "reported"),
-    [
-        ("errors.py", "import certune.space", "certune.errors -> certune.space"),
-        ("space/__init__.py", "import numba", "certune.space -> numba"),
-        ("kernels/__init__.py", "import scipy", "certune.kernels -> scipy"),
-        ("kernels/__init__.py", "import certune.errors", "certune.kernels -> certune.errors"),
-        ("exact/__init__.py", "import certune.dual", "certune.exact -> certune.dual"),
-        ("pfaffian/__init__.py", "import certune.dual", "certune.pfaffian -> certune.dual"),
-        ("cli/__init__.py", "import certune.demo", "certune.cli -> certune.demo"),
-        ("exact/__init__.py", "import certune.pfaffian", "certune.exact -> certune.pfaffian"),
-        ("families/__init__.py", "import certune.report", "certune.families -> certune.report"),
-        ("report/__init__.py", "import certune.estimators", "certune.report -> certune.estimators"),
-        ("estimators/__init__.py", "import certune.tuning", "certune.estimators -> certune.tuning"),
-        ("guarantees/__init__.py", "import certune.tuning", "certune.guarantees -> certune.tuning"),
-        ("online/__init__.py", "import certune.tuning", "certune.online -> certune.tuning"),
-        ("tuning/__init__.py", "import certune.online", "certune.tuning -> certune.online"),
-        ("online/__init__.py", "import certune.datasets", "certune.online -> certune.datasets"),
-        ("datasets/__init__.py", "import certune.testing", "certune.datasets -> certune.testing"),
-    ],
-)
-def test_an_illegal_import_breaks_the_contract(copied_project, importer, illegal_import, reported):
-    module = copied_project / "src" / "certune" / importer
-    module.write_text(module.read_text() + f"\n{illegal_import}\n")
-    finished = check_contract(copied_project)
+ILLEGAL = [
+    ("errors.py", "import certune.space", "certune.errors -> certune.space"),
+    ("space/__init__.py", "import numba", "certune.space -> numba"),
+    ("kernels/__init__.py", "import scipy", "certune.kernels -> scipy"),
+    ("kernels/__init__.py", "import certune.errors", "certune.kernels -> certune.errors"),
+    ("exact/__init__.py", "import certune.dual", "certune.exact -> certune.dual"),
+    ("pfaffian/__init__.py", "import certune.dual", "certune.pfaffian -> certune.dual"),
+    ("cli/__init__.py", "import certune.demo", "certune.cli -> certune.demo"),
+    ("exact/__init__.py", "import certune.pfaffian", "certune.exact -> certune.pfaffian"),
+    ("families/__init__.py", "import certune.report", "certune.families -> certune.report"),
+    ("report/__init__.py", "import certune.estimators", "certune.report -> certune.estimators"),
+    ("estimators/__init__.py", "import certune.tuning", "certune.estimators -> certune.tuning"),
+    ("guarantees/__init__.py", "import certune.tuning", "certune.guarantees -> certune.tuning"),
+    ("online/__init__.py", "import certune.tuning", "certune.online -> certune.tuning"),
+    ("tuning/__init__.py", "import certune.online", "certune.tuning -> certune.online"),
+    ("online/__init__.py", "import certune.datasets", "certune.online -> certune.datasets"),
+    ("datasets/__init__.py", "import certune.testing", "certune.datasets -> certune.testing"),
+]
+
+
+@pytest.fixture(scope="module")
+def report_of_illegal_imports(tmp_path_factory):
+    """Return what the linter says of a copy of the package with every illegal import at once."""
+    project = tmp_path_factory.mktemp("illegal")
+    copy_project(project)
+    for importer, illegal_import, _ in ILLEGAL:
+        module = project / "src" / "certune" / importer
+        module.write_text(module.read_text() + f"\n{illegal_import}\n")
+    finished = check_contract(project)
     assert finished.returncode != 0, finished.stdout
-    assert reported in finished.stdout, finished.stdout + finished.stderr
+    return finished.stdout
 
 
-def test_a_module_without_a_layer_breaks_the_contract(copied_project):
-    (copied_project / "src" / "certune" / "newcomer.py").write_text('"""No layer."""\n')
-    finished = check_contract(copied_project)
+@pytest.mark.parametrize("reported", [reported for _, _, reported in ILLEGAL])
+def test_an_illegal_import_breaks_the_contract(report_of_illegal_imports, reported):
+    assert reported in report_of_illegal_imports
+
+
+def test_a_module_without_a_layer_breaks_the_contract(tmp_path):
+    copy_project(tmp_path)
+    (tmp_path / "src" / "certune" / "newcomer.py").write_text('"""No layer."""\n')
+    finished = check_contract(tmp_path)
     assert finished.returncode != 0, finished.stdout
     assert "newcomer" in finished.stdout, finished.stdout + finished.stderr
 

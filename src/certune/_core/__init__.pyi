@@ -1,8 +1,8 @@
 """The compiled core of certune; `certune.kernels` has its doors."""
 
 from . import learning as learning
-from . import logistic as logistic
 from . import linkage_boxes as linkage_boxes
+from . import logistic as logistic
 
 class TimeIsUp(BaseException):
     """The deadline has passed, or the stop is set; what was asked for is not there."""
