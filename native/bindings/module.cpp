@@ -10,6 +10,8 @@ NB_MODULE(_core, core) {
     using namespace certune::bindings;
     core.doc() = "The compiled core of certune; certune.kernels has its doors.";
     bind_calls(core);
+    nb::module_ graph = core.def_submodule("graph", "Harmonic labels on weighted graphs.");
+    bind_graph(graph);
     nb::module_ learning = core.def_submodule("learning", "Exponential weights, windows, sums.");
     bind_learning(learning);
     nb::module_ logistic = core.def_submodule("logistic", "Penalised logistic regression.");

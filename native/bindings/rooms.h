@@ -6,6 +6,7 @@ namespace certune::bindings {
 
 // Each fills one module of certune._core; module.cpp lists them.
 void bind_calls(nanobind::module_& core);
+void bind_graph(nanobind::module_& room);
 void bind_learning(nanobind::module_& room);
 void bind_logistic(nanobind::module_& room);
 void bind_linkage_boxes(nanobind::module_& room);

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 import certune as ct
 from certune.box import Box
 from certune.families.graph_ssl.balls import ball_labels
-from certune.kernels.label_outcomes import conflicts
+from certune.kernels.graph import conflicts
 from certune.testing.boxes import random_setting
 
 TWO = ("sqeuclidean", "cityblock")

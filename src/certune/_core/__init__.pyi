@@ -1,5 +1,6 @@
 """The compiled core of certune; `certune.kernels` has its doors."""
 
+from . import graph as graph
 from . import learning as learning
 from . import linkage_boxes as linkage_boxes
 from . import logistic as logistic

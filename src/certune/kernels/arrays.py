@@ -1,6 +1,8 @@
-"""Arrays as the compiled core takes them: contiguous, of one type, of a known dimension."""
+"""Arrays as the compiled core takes them: contiguous, and of one type."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +13,25 @@ Flags = npt.NDArray[np.bool_]
 
 
 def reals(values: npt.ArrayLike) -> Reals:
-    """Return values as a contiguous array of float64, copied only if they are not one already."""
-    return np.ascontiguousarray(values, dtype=np.float64)
+    """Return numbers as a contiguous array of float64, copied only if they are not one already."""
+    return _contiguous(values, np.dtype(np.float64), "real numbers")
 
 
 def integers(values: npt.ArrayLike) -> Integers:
     """Return whole numbers as a contiguous array of int64; anything else is refused."""
-    array = np.asarray(values)
-    if array.size and not np.can_cast(array.dtype, np.int64, casting="same_kind"):
-        raise TypeError(f"whole numbers are expected, not an array of {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    return _contiguous(values, np.dtype(np.int64), "whole numbers")
 
 
 def flags(values: npt.ArrayLike) -> Flags:
-    """Return truth values as a contiguous array of bool."""
-    return np.ascontiguousarray(values, dtype=np.bool_)
+    """Return truth values as a contiguous array of bool; anything else is refused."""
+    return _contiguous(values, np.dtype(np.bool_), "truth values")
+
+
+def _contiguous(values: npt.ArrayLike, dtype: np.dtype[Any], words: str) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    # An empty list has no type of its own.
+    if array.size and not np.can_cast(array.dtype, dtype, casting="same_kind"):
+        raise TypeError(f"{words} are expected, not an array of {array.dtype}")
+    if array.ndim == 0:
+        raise TypeError(f"an array of {words} is expected, not {values!r}")
+    return np.ascontiguousarray(array, dtype=dtype)

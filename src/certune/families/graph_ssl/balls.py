@@ -22,7 +22,7 @@ from certune.deadline import check_time
 from certune.families.graph_ssl.exponents import needed_range
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.solver import PLAIN_RANGE, PointSolver
-from certune.kernels.gth import solve_grounded
+from certune.kernels.graph import solve_grounded
 
 # What a step of iterative refinement gains at least, and steps that may gain nothing.
 BITS_OF_A_STEP = 32
@@ -107,13 +107,11 @@ def _refined(
         residual = right - matrix * soft
         scale = _power_of_two(residual)
         scaled = residual * scale
-        error = _doubles(scaled, lambda ball: float(abs(ball).upper())) + TINY
-        solve_grounded(solver.weights, solver.sums, error)
-        error *= INVERSE_SLACK
+        moduli = _doubles(scaled, lambda ball: float(abs(ball).upper())) + TINY
+        error = INVERSE_SLACK * solve_grounded(solver.work, moduli)
         if steps_left == 0 or bool(arb(float(error.max())) / scale < small_enough):
             break
-        step = _doubles(scaled, lambda ball: float(ball.mid()))
-        solve_grounded(solver.weights, solver.sums, step)
+        step = solve_grounded(solver.work, _doubles(scaled, lambda ball: float(ball.mid())))
         soft = _midpoints(soft + arb_mat(step.tolist()) * (1 / scale))
     radii = [[arb(0, arb(float(value)) / scale) for value in row] for row in error]
     solution = soft + arb_mat(radii)

@@ -26,10 +26,16 @@ from certune.families.graph_ssl.exponents import needed_range
 from certune.families.graph_ssl.graph import BoolArray, Graph
 from certune.families.graph_ssl.solver import UNIT, PointSolver
 from certune.families.graph_ssl.symmetry import Symmetry
-from certune.kernels.dominance import dominant_classes, exponents_at
-from certune.kernels.edge_reaches import STRONG
-from certune.kernels.harmonic_boxes import soft_models
-from certune.kernels.label_outcomes import conflicts, rule_out
+from certune.kernels.graph import (
+    STRONG,
+    ModelErrors,
+    RateBox,
+    conflicts,
+    dominant_classes,
+    exponents_at,
+    rule_out,
+    soft_models,
+)
 
 
 @dataclass(frozen=True)
@@ -112,13 +118,11 @@ class BoxProblem:
         """Settle the points that one class wins by far."""
         graph = self.graph
         rates = np.concatenate([vertices.mean(axis=0, keepdims=True), vertices])
-        exponents = exponents_at(graph.between, graph.to_labelled, rates)
+        exponents = exponents_at(graph.edges, rates)
         largest = float(exponents.max(initial=0.0))
         slack = 1.001 * math.exp(min(16 * UNIT * (len(rates[0]) + 4) * largest, 700.0))
         nodes = graph.place[points]
-        classes = dominant_classes(
-            exponents, graph.is_edge, graph.is_edge_to_labelled, graph.class_of, nodes, slack
-        )
+        classes = dominant_classes(graph.edges, exponents, nodes, slack)
         won = classes >= 0
         possible[points[won]] = False
         possible[points[won], classes[won]] = True
@@ -154,21 +158,15 @@ class BoxProblem:
         farthest = max(float(graph.between.max(initial=0.0)), float(graph.to_labelled.max()))
         rounding = 16 * UNIT * (len(centre) + 2) * float(vertices.max(axis=0).sum()) * farthest
         values, errors, spread, good = soft_models(
-            graph.between,
-            graph.to_labelled,
-            graph.is_edge,
-            graph.is_edge_to_labelled,
-            graph.class_of,
+            graph.edges,
+            solver.work,
             soft,
-            solver.weights,
-            solver.sums,
-            centre,
-            vertices - centre,
-            smallest,
-            largest - smallest,
-            solver.error,
-            UNIT * (16 * n * n + 66 * n + 2 * len(centre) + 80),
-            rounding,
+            RateBox(centre, vertices - centre, smallest, largest - smallest),
+            ModelErrors(
+                soft=solver.error,
+                green=UNIT * (16 * n * n + 66 * n + 2 * len(centre) + 80),
+                rounding=rounding,
+            ),
         )
         importance = self._importance(box, spread)
         nodes = graph.place[points]
@@ -231,7 +229,7 @@ class BoxProblem:
                 alone &= ~members
         total += int(alone.sum())
         if len(room) == points.size:
-            total -= int(conflicts(np.ascontiguousarray(room[alone])))
+            total -= conflicts(room[alone])
         return total
 
     @cached_property

@@ -26,23 +26,23 @@ from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.exponents import Exponents, Pair
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.solver import PLAIN_RANGE, PointSolver
-from certune.kernels.bottlenecks import (
+from certune.kernels.graph import (
     chained_growth,
+    class_energies,
     crossing_sum,
+    inverse_diagonal,
     joined_groups,
     leak_sums,
     log_conductances,
-    lower_margins,
+    margins,
     path_below,
     path_maxima,
-    path_ranks,
     phase_links,
     ranges_of_strong,
+    ranked_tree,
     spanning_tree,
     tail_of_margins,
-    tree_exponents,
 )
-from certune.kernels.gth import class_energies, inverse_diagonal
 
 # Weak edges may take this much of the coercivity of the strong ones.
 WEAK_SHARE = 0.05
@@ -194,65 +194,39 @@ class _Local:
     def __init__(self, certifier: Certifier, centre: float) -> None:
         self._certifier, self._centre = certifier, centre
         self._graph, self._course = certifier.graph, certifier.course
-        self._between, self._to_labelled = certifier.exponents.at_point(centre)
-        graph = self._graph
-        self._tree = spanning_tree(
-            self._between, self._to_labelled, graph.is_edge, graph.is_edge_to_labelled
-        )
-        self._hops = 2 * int(self._tree[2].max())
-        resistance = self._maxima((self._between, self._to_labelled))[:-1, -1]
-        place = np.argsort(self._tree[0])
+        self._exponents = certifier.exponents.at_point(centre)
+        self._joined = self._graph.joined
+        self._tree = spanning_tree(self._exponents, self._joined)
+        self._hops = 2 * int(self._tree.depth.max())
+        resistance = path_maxima(self._exponents, self._tree)[:-1, -1]
+        place = np.argsort(self._tree.order)
         self._ranked = np.lexsort((place, resistance))
         self._set_groups()
         self._log_sensitivity = self._sensitivity(resistance)
 
     def _set_groups(self) -> None:
         """Sort the tree edges into groups that need one phase each."""
-        graph, n = self._graph, self._graph.n_nodes
-        order, parent, depth, via = self._tree
-        lengths = tree_exponents(self._between, self._to_labelled, order, parent, via)
-        self._rank_of = np.argsort(np.argsort(lengths, kind="stable"))
-        self._ranks = path_ranks(self._rank_of, order, parent)
-        links = self._hops * phase_links(
-            self._between,
-            self._to_labelled,
-            graph.is_edge,
-            graph.is_edge_to_labelled,
-            parent,
-            depth,
-            lengths,
-            self._rank_of,
-            self._ranks,
-        )
+        self._ranked_tree = ranked_tree(self._tree, self._exponents)
+        links = self._hops * phase_links(self._exponents, self._joined, self._ranked_tree)
         first, second = np.nonzero(links)
         costs = links[first, second]
         cheapest = np.argsort(costs, kind="stable")
         needed = np.cumsum(costs[cheapest]) > 0.1 * CROSSING_SHARE
         tied = cheapest[needed]
-        numbers = joined_groups(n, first[tied], second[tied])
+        numbers = joined_groups(self._graph.n_nodes, first[tied], second[tied])
         self._group = np.unique(numbers, return_inverse=True)[1]
-
-    def _below(self, corner: Pair) -> FloatArray:
-        """For every two nodes a bound of the tree exponents between them of other groups."""
-        order, parent, _, via = self._tree
-        lengths = tree_exponents(*corner, order, parent, via)
-        below = path_below(order, parent, lengths, self._rank_of, self._group, self._ranks)
-        return np.asarray(below)
-
-    def _maxima(self, exponents: Pair) -> FloatArray:
-        order, parent, _, via = self._tree
-        return np.asarray(path_maxima(*exponents, order, parent, via))
 
     def _sensitivity(self, resistance: FloatArray) -> FloatArray:
         """Logarithm of ``sqrt(energy * resistance)`` at the centre, one for each node."""
         graph, solver = self._graph, self._certifier.solver
-        nearest = self._to_labelled[graph.is_edge_to_labelled].min()
-        smallest = min(self._between[graph.is_edge].min(initial=np.inf), nearest)
+        between, to_labelled = self._exponents
+        nearest = to_labelled[graph.is_edge_to_labelled].min()
+        smallest = min(between[graph.is_edge].min(initial=np.inf), nearest)
         if resistance.max() - smallest > PLAIN_RANGE:
             return np.full(graph.n_nodes, np.inf)
         solver.solve(self._course.rates(Fraction(self._centre)), smallest)
-        inverse = inverse_diagonal(solver.weights, solver.sums)
-        energy = class_energies(solver.classes, solver.sums).max()
+        inverse = inverse_diagonal(solver.work)
+        energy = class_energies(solver.work).max()
         if energy == 0.0:  # no class is joined to another one
             return np.full(graph.n_nodes, -np.inf)
         return np.asarray(0.5 * (math.log(energy) + np.log(inverse)) + SLACK)
@@ -264,14 +238,21 @@ class _Local:
         second = image(course.second_power, self._centre, real, imaginary)
         sides = dict.fromkeys((first.low, first.high)), dict.fromkeys((second.low, second.high))
         corners = [exponents.at(a, b) for a, b in product(*sides)]
-        maxima = [self._maxima(corner) for corner in corners]
+        maxima = [path_maxima(corner, self._tree) for corner in corners]
         # With MUCH_SLACK the phase is beyond pi / 2, and nothing is bounded.
         rounding = EXPONENT_ROUNDING * exponents.size_at(first.size, second.size)
         slack = SLACK + min(rounding, MUCH_SLACK)
-        margins, weak_share, cutoff = self._margins(corners, maxima, slack)
-        below = [self._below(corner) for corner in corners]
+        edge_margins, weak_share, cutoff = self._margins(corners, maxima, slack)
+        below = [path_below(corner, self._ranked_tree, self._group) for corner in corners]
         crossing_share = self._crossing_share(corners, below, slack)
-        low, high = self._ranges(margins, cutoff)
+        low, high = ranges_of_strong(
+            (exponents.first, exponents.second),
+            self._joined,
+            edge_margins,
+            cutoff,
+            self._ranked_tree,
+            self._group,
+        )
         spread = np.maximum(high - low, 0.0)
         overall = np.maximum(high.max(axis=0) - low.min(axis=0), 0.0)
         return Ellipse(
@@ -281,7 +262,7 @@ class _Local:
             crossing_share=crossing_share,
             corners=corners,
             maxima=maxima,
-            margins=margins,
+            margins=edge_margins,
             cutoff=cutoff,
             below=below,
             slack=slack,
@@ -291,43 +272,21 @@ class _Local:
         self, corners: list[Pair], maxima: list[FloatArray], slack: float
     ) -> tuple[Pair, float, float]:
         """Margins of all edges, what the weak ones take away, and where they begin."""
-        graph = self._graph
-        margins = np.full(self._between.shape, np.inf), np.full(self._to_labelled.shape, np.inf)
-        for corner, largest in zip(corners, maxima, strict=True):
-            lower_margins(*corner, largest, *margins)
-        tail = tail_of_margins(*margins, graph.is_edge, graph.is_edge_to_labelled)
+        edge_margins = margins(corners, maxima)
+        tail = tail_of_margins(self._joined, edge_margins)
         shares = self._hops * tail * math.exp(slack) + slack**2
         enough = np.flatnonzero(shares <= WEAK_SHARE)
         if not enough.size:
-            return margins, 0.0, math.inf
-        return margins, float(shares[enough[0]]), float(enough[0])
+            return edge_margins, 0.0, math.inf
+        return edge_margins, float(shares[enough[0]]), float(enough[0])
 
     def _crossing_share(self, corners: list[Pair], below: list[FloatArray], slack: float) -> float:
         """What the different phases of groups can take away."""
-        edges = self._graph.is_edge, self._graph.is_edge_to_labelled
         sums = [
-            crossing_sum(*corner, *edges, lower)
+            crossing_sum(corner, self._joined, lower)
             for corner, lower in zip(corners, below, strict=True)
         ]
         return float(self._hops * max(sums) * math.exp(2 * slack)) + slack**2
-
-    def _ranges(self, margins: Pair, cutoff: float) -> Pair:
-        graph, exponents = self._graph, self._certifier.exponents
-        (p, p_labelled), (q, q_labelled) = exponents.first, exponents.second
-        low, high = ranges_of_strong(
-            p,
-            q,
-            p_labelled,
-            q_labelled,
-            graph.is_edge,
-            graph.is_edge_to_labelled,
-            *margins,
-            cutoff,
-            self._ranks,
-            self._group,
-            int(self._group.max()) + 1,
-        )
-        return low, high
 
     def log_growth(self, ellipse: Ellipse) -> float:
         """Logarithm of a bound of all soft labels on an ellipse, infinite if there is none."""
@@ -354,28 +313,26 @@ class _Local:
                 self._log_conductances(ellipse),
                 resistance,
                 self._ranked,
-                math.log(factor) + 0.5 * log_hops - log_coercivity,
                 single,
+                math.log(factor) + 0.5 * log_hops - log_coercivity,
             )
         return float(growth) + SLACK
 
     def _log_leaks(self, ellipse: Ellipse) -> FloatArray:
         """What weak edges and differences of phase add to a bound, at each corner."""
-        edges = self._graph.is_edge, self._graph.is_edge_to_labelled
         parts = zip(ellipse.corners, ellipse.maxima, ellipse.below, strict=True)
         sums = np.array(
             [
-                leak_sums(*corner, *edges, largest, *ellipse.margins, ellipse.cutoff, below)
+                leak_sums(corner, self._joined, ellipse.margins, ellipse.cutoff, largest, below)
                 for corner, largest, below in parts
             ]
         )
         return np.asarray(np.logaddexp(sums[:, 0], sums[:, 1] + math.log(2.0)) + ellipse.slack)
 
     def _log_conductances(self, ellipse: Ellipse) -> FloatArray:
-        edges = self._graph.is_edge, self._graph.is_edge_to_labelled
         parts = zip(ellipse.corners, ellipse.maxima, strict=True)
         found = [
-            log_conductances(*corner, *edges, largest[:-1, -1], self._ranked)
+            log_conductances(corner, self._joined, largest[:-1, -1], self._ranked)
             for corner, largest in parts
         ]
         return np.array(found) + ellipse.slack

@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from certune.kernels.settling import halving_columns
+import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
@@ -42,6 +43,35 @@ def coefficient_matrix(degree: int, bits: int) -> arb_mat:
                 for k in range(degree + 1)
             ]
         )
+
+
+def halving_columns(degree: int) -> list[list[int]]:
+    """For each j <= degree the coefficients of ``2**j T_j((x - 1) / 2)``, which are integers."""
+    columns: list[list[int]] = [[1], [-1, 1]]
+    for j in range(2, degree + 1):
+        # T_j = (x - 1) T_{j-1} - T_{j-2}, and x T_k = (T_{k+1} + T_{|k-1|}) / 2
+        last, before = columns[-1], columns[-2]
+        new = [0] * (j + 1)
+        for k, value in enumerate(last):
+            new[k] -= 2 * value
+            if k == 0:
+                new[1] += 2 * value
+            else:
+                new[k + 1] += value
+                new[k - 1] += value
+        for k, value in enumerate(before):
+            new[k] -= 4 * value
+        columns.append(new)
+    return columns[: degree + 1]
+
+
+def halving_matrix(degree: int) -> npt.NDArray[np.float64]:
+    """Matrix that takes Chebyshev coefficients on [-1, 1] to those on [-1, 0], rounded once."""
+    matrix = np.zeros((degree + 1, degree + 1))
+    for j, column in enumerate(halving_columns(degree)):
+        for k, value in enumerate(column):
+            matrix[k, j] = value / 2**j
+    return matrix
 
 
 @lru_cache(maxsize=256)

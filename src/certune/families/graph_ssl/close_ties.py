@@ -25,7 +25,7 @@ from certune.families.graph_ssl.chebyshev import (
     left_half_matrix,
 )
 from certune.families.graph_ssl.interpolation import Interpolator
-from certune.kernels.settling import OPEN
+from certune.kernels.graph import OPEN
 
 # Relative width, in the coordinate, at which a change of the winner is not narrowed any more.
 NARROW = 2.0**-42

@@ -14,7 +14,7 @@ import numpy as np
 from certune.errors import ParameterError
 from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.graph import Graph
-from certune.kernels.bottlenecks import path_maxima, spanning_tree
+from certune.kernels.graph import path_maxima, spanning_tree
 
 LARGEST_EXPONENT = 1e12
 LARGEST_OF_ALL = 1e250
@@ -75,8 +75,8 @@ def needed_range(graph: Graph, settings: Iterable[Pair]) -> tuple[float, float]:
                 f"distances / sigma**2 reach {size:.3g}, too much for doubles: use a larger sigma"
             )
         if tree is None:
-            tree = spanning_tree(between, to_labelled, graph.is_edge, graph.is_edge_to_labelled)
-        maxima = path_maxima(between, to_labelled, tree[0], tree[1], tree[3])
+            tree = spanning_tree((between, to_labelled), graph.joined)
+        maxima = path_maxima((between, to_labelled), tree)
         largest = max(largest, float(maxima[:-1, -1].max()))
         smallest = min(
             smallest,

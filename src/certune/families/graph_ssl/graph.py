@@ -15,7 +15,7 @@ from certune.errors import ParameterError
 from certune.families.distances import IntArray
 from certune.families.graph_ssl.instance import LabelingInstance
 from certune.families.metrics import FloatArray
-from certune.kernels.bottlenecks import gates, spanning_tree
+from certune.kernels.graph import Edges, Joined, gates, spanning_tree
 
 BoolArray = NDArray[np.bool_]
 
@@ -64,6 +64,16 @@ class Graph:
         """Number of classes that a node can get."""
         return len(self.classes)
 
+    @property
+    def joined(self) -> Joined:
+        """Which edges exist, as the compiled core takes it."""
+        return Joined(self.is_edge, self.is_edge_to_labelled)
+
+    @property
+    def edges(self) -> Edges:
+        """Edges with their lengths, as the compiled core takes them."""
+        return Edges(self.between, self.to_labelled, self.joined, self.class_of, self.n_classes)
+
     def combined(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of the distances with one factor for each metric, among nodes and to labels."""
         return weighted_sum(factors, self.between), weighted_sum(factors, self.to_labelled)
@@ -99,14 +109,12 @@ def graph_of(instance: LabelingInstance, n_neighbors: int | None, reference: Flo
     edges = _edges(distances, n_neighbors, reference)
     nodes, labelled = instance.unlabeled, instance.labeled
     metric = weighted_sum(reference, distances)
-    reached = spanning_tree(
-        metric[np.ix_(nodes, nodes)],
-        metric[np.ix_(nodes, labelled)],
-        edges[np.ix_(nodes, nodes)],
-        edges[np.ix_(nodes, labelled)],
-    )[0]
-    reached = nodes[np.sort(reached)]
-    gate = gates(edges[np.ix_(reached, reached)], edges[np.ix_(reached, labelled)])
+    tree = spanning_tree(
+        (metric[np.ix_(nodes, nodes)], metric[np.ix_(nodes, labelled)]),
+        Joined(edges[np.ix_(nodes, nodes)], edges[np.ix_(nodes, labelled)]),
+    )
+    reached = nodes[np.sort(tree.order)]
+    gate = gates(Joined(edges[np.ix_(reached, reached)], edges[np.ix_(reached, labelled)]))
     leads = gate == np.arange(len(reached))
     nodes = reached[leads]
     place = np.cumsum(leads) - 1

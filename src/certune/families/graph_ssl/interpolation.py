@@ -20,7 +20,7 @@ from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.exponents import Exponents, needed_range
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.solver import UNIT, PointSolver, absolute_shift
-from certune.kernels.settling import coefficients
+from certune.kernels.graph import chebyshev_coefficients
 
 DEGREE = 64
 ADAPTIVE_DEGREES = (16, 32, 64)
@@ -111,7 +111,7 @@ class Interpolator:
     ) -> Panel:
         degree = len(values) - 1
         columns = values.reshape(degree + 1, -1)
-        series = coefficients(columns).reshape(*values.shape[1:], degree + 1)
+        series = chebyshev_coefficients(columns).reshape(*values.shape[1:], degree + 1)
         lebesgue = 2 / math.pi * math.log(degree + 1) + 1
         rounding = 16 * (degree + 1) * UNIT
         at_nodes = 1.001 * (lebesgue * self.solver.error + rounding)

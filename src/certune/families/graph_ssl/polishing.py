@@ -24,7 +24,7 @@ from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.graph import BoolArray, Graph
 from certune.families.graph_ssl.interpolation import Panel
 from certune.families.graph_ssl.solver import UNIT
-from certune.kernels.settling import OPEN
+from certune.kernels.graph import OPEN
 
 BITS = 200
 STEPS = 8

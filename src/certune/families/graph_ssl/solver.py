@@ -15,8 +15,13 @@ import numpy as np
 
 from certune.families.graph_ssl.course import FloatArray, doubled
 from certune.families.graph_ssl.graph import Graph
-from certune.kernels.gth import eliminate, fill_weights, substitute
-from certune.kernels.gth_wide import transition_shares
+from certune.kernels.graph import (
+    Elimination,
+    eliminate,
+    fill_weights,
+    substitute,
+    transition_shares,
+)
 
 UNIT = 2.0**-53
 # Range of the exponents of edges that matter (see the theory page): up to the first, weights are
@@ -65,48 +70,22 @@ class PointSolver:
     """Soft labels of a graph at any rates, with work arrays that are used again."""
 
     def __init__(self, graph: Graph) -> None:
-        n, k = graph.n_nodes, graph.n_classes
-        self.graph = graph
-        self.weights = np.zeros((n, n))
-        self.classes = np.zeros((n, k))
-        self.sums = np.zeros(n)
-        self.error = error_bound(n)
+        self.graph, self._edges = graph, graph.edges
+        self.work = Elimination.room_for(graph.n_nodes, graph.n_classes)
+        self.error = error_bound(graph.n_nodes)
 
     def solve(self, rates: Sequence[Fraction], shift: float | None) -> FloatArray:
         """Soft labels (n, classes) at rates, all weights times exp(shift).
 
         Without a shift every number has an exponent of its own, at many times the cost.
         """
-        graph, soft = self.graph, np.zeros(self.classes.shape)
-        high, low = doubled(list(rates))
+        doubles = doubled(list(rates))
         if shift is None:
-            shares = transition_shares(
-                graph.between,
-                graph.to_labelled,
-                graph.is_edge,
-                graph.is_edge_to_labelled,
-                graph.class_of,
-                high,
-                low,
-                graph.n_classes,
-            )
-            n = graph.n_nodes
-            self.weights[:], self.classes[:] = shares[:, :n], shares[:, n:]
-            self.sums[:] = 1.0
+            n, shares = self.graph.n_nodes, transition_shares(self._edges, doubles)
+            self.work.weights[:], self.work.classes[:] = shares[:, :n], shares[:, n:]
+            self.work.sums[:] = 1.0
         else:
-            fill_weights(
-                graph.between,
-                graph.to_labelled,
-                graph.is_edge,
-                graph.is_edge_to_labelled,
-                graph.class_of,
-                high,
-                low,
-                shift,
-                self.weights,
-                self.classes,
-            )
-            if not eliminate(self.weights, self.classes, self.sums):
+            fill_weights(self._edges, doubles, shift, self.work)
+            if not eliminate(self.work):
                 raise AssertionError("every node reaches a label")
-        substitute(self.weights, self.classes, self.sums, soft)
-        return soft
+        return substitute(self.work)

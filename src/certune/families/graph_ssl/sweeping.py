@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from certune.deadline import check_time
 from certune.dual import PiecewiseFunction, sum_of
 from certune.families.distances import IntArray
+from certune.families.graph_ssl.chebyshev import halving_matrix
 from certune.families.graph_ssl.close_ties import CloseTies
 from certune.families.graph_ssl.course import Course
 from certune.families.graph_ssl.harmonic import Decisions, true_classes, undecided_error, winners
@@ -28,7 +29,7 @@ from certune.families.graph_ssl.interpolation import Interpolator, Panel
 from certune.families.graph_ssl.polishing import Polisher
 from certune.families.graph_ssl.symmetry import Symmetry
 from certune.families.graph_ssl.tails import tail_start
-from certune.kernels.settling import OPEN, halving_matrix, settle
+from certune.kernels.graph import OPEN, settle
 
 FloatArray = NDArray[np.float64]
 # A zone wider than this part of its panel may be a tie by symmetry.

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.families.graph_ssl.graph import Graph
-from certune.kernels.bottlenecks import gates
+from certune.kernels.graph import Joined, gates
 
 
 class Symmetry:
@@ -114,7 +114,7 @@ class Symmetry:
             joined[own[first], own[second]] = True
             grounded[own[graph.is_edge_to_labelled.any(axis=1)]] = True
         np.fill_diagonal(joined, False)
-        return np.asarray(gates(joined, grounded)[colours])
+        return np.asarray(gates(Joined(joined, grounded))[colours])
 
 
 def _edge_codes(graph: Graph, weights: Sequence[Fraction] | None) -> NDArray[np.int64]:
