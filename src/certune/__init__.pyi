@@ -25,6 +25,7 @@ from .families.programs import (
     NeighborVoting,
     ProgramFamily,
 )
+from .families.regression import RegressionInstance, RegularizedRegression
 from .guarantees import Guarantee
 from .online import Dispersion, OnlineTuner, Regret, dispersion
 from .pfaffian.bounds import PdimBound, SampleSize, pdim_bound, sample_size

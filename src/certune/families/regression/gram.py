@@ -1,0 +1,62 @@
+"""Scalar products of columns, computed when a column is first needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.families.regression.centred import CentredData
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
+
+# Columns that differ by less than this, relative to their size, are the same.
+DUPLICATE = 1e-12
+
+
+class Gram:
+    """Mean scalar products of the columns of a problem with each other and with the targets.
+
+    The loss is |y - X b|^2 / (2 W), with W the total weight of the training points.
+
+    Parameters
+    ----------
+    data : CentredData
+        The data.
+    """
+
+    def __init__(self, data: CentredData) -> None:
+        self.data = data
+        self.total = float(data.weights.sum())
+        self.targets: FloatArray = data.rows.T @ data.targets / self.total
+        self.sizes: FloatArray = np.einsum("ij,ij->j", data.rows, data.rows) / self.total
+        self._columns: dict[int, FloatArray] = {}
+        self.excluded = self.sizes <= (4e-16 * len(data.rows)) ** 2 * (
+            np.einsum("ij,ij->j", data.instance.X, data.instance.X) / len(data.rows)
+        )
+
+    def column(self, index: int) -> FloatArray:
+        """Return the products of one column with all columns."""
+        if index not in self._columns:
+            rows = self.data.rows
+            self._columns[index] = rows.T @ rows[:, index] / self.total
+        return self._columns[index]
+
+    def columns(self, active: IndexArray) -> FloatArray:
+        """Return the products of several columns with all columns, as columns of a matrix."""
+        if not active.size:
+            return np.zeros((self.sizes.size, 0))
+        return np.column_stack([self.column(index) for index in active.tolist()])
+
+    def copy_of(self, index: int, active: IndexArray) -> int | None:
+        """Return the active column that a column equals up to its sign, if there is one."""
+        for other in active.tolist():
+            product = self.column(other)[index]
+            limit = np.sqrt(self.sizes[other] * self.sizes[index])
+            if abs(product) >= limit * (1.0 - 1e-13):
+                sign = np.sign(product)
+                rows = self.data.rows
+                difference = np.abs(rows[:, index] - sign * rows[:, other]).max()
+                if difference <= DUPLICATE * np.abs(rows[:, other]).max():
+                    return int(other)
+        return None

@@ -1,0 +1,168 @@
+"""One problem of regression: training data, and validation data or leave-one-out."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from certune.errors import InputError
+from certune.families.rows import checked_features, checked_weights
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class RegressionInstance:
+    """Data to fit a linear model, and data to judge it.
+
+    The value is immutable: arrays are copied and read-only.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, p)
+        Finite features of the training data.
+    y : array-like of shape (m,)
+        Finite targets.
+    X_val : array-like of shape (m', p), optional
+        Features of the validation data. Without them the model is judged by leaving out one
+        training point at a time.
+    y_val : array-like of shape (m',), optional
+        Their targets.
+    name : str, optional
+        Shown in messages and reports.
+    sample_weight, sample_weight_val : array-like, optional
+        How much each training point counts in the fit, and each validation point in the error;
+        at least 0, equal by default. Training points of weight 0 take no part.
+
+    Attributes
+    ----------
+    X, y : ndarray
+        Training data.
+    X_val, y_val : ndarray or None
+        Validation data; None for leave-one-out.
+    weights, weights_val : ndarray or None
+        The weights; None if all are 1.
+
+    Raises
+    ------
+    InputError
+        For data that are not of this form.
+
+    Examples
+    --------
+    >>> RegressionInstance([[0.0], [1.0], [2.0]], [0.0, 1.1, 1.9], [[0.5]], [0.4], name="tiny")
+    RegressionInstance('tiny', 3 + 1 points, 1 feature)
+    """
+
+    X: FloatArray
+    y: FloatArray
+    X_val: FloatArray | None
+    y_val: FloatArray | None
+    name: str | None
+    weights: FloatArray | None
+    weights_val: FloatArray | None
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        name: str | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> None:
+        if name is not None and not isinstance(name, str):
+            raise InputError(f"name must be a string, got {name!r}")
+        if (X_val is None) != (y_val is None):
+            raise InputError("give both X_val and y_val, or none of them for leave-one-out")
+        features = checked_features(X, "X")
+        targets = _targets(y, "y", len(features))
+        weights = checked_weights(sample_weight, "sample_weight", len(features))
+        if weights is not None and not weights.all():
+            kept = weights > 0.0
+            features, targets, weights = features[kept], targets[kept], weights[kept]
+        if len(features) < 2:
+            raise InputError(f"X must have at least two rows that count, got {len(features)}")
+        validation = held_out = held_weights = None
+        if X_val is not None and y_val is not None:
+            validation = checked_features(X_val, "X_val")
+            held_out = _targets(y_val, "y_val", len(validation))
+            if features.shape[1] != validation.shape[1]:
+                raise InputError(
+                    f"X and X_val must have the same columns, got {features.shape[1]} and "
+                    f"{validation.shape[1]}"
+                )
+            held_weights = checked_weights(sample_weight_val, "sample_weight_val", len(validation))
+        elif sample_weight_val is not None:
+            raise InputError("sample_weight_val needs validation data; leave-one-out has none")
+        fields = {
+            "X": features,
+            "y": targets,
+            "X_val": validation,
+            "y_val": held_out,
+            "name": name,
+            "weights": weights,
+            "weights_val": held_weights,
+        }
+        for field, value in fields.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, field, value)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns p."""
+        return int(self.X.shape[1])
+
+    @property
+    def is_leave_one_out(self) -> bool:
+        """Whether there are no validation data."""
+        return self.X_val is None
+
+    @cached_property
+    def judged(self) -> tuple[FloatArray, FloatArray]:
+        """Targets that predictions are compared with, and their shares, of sum 1."""
+        targets, weights = (
+            (self.y, self.weights) if self.y_val is None else (self.y_val, self.weights_val)
+        )
+        if weights is None:
+            return targets, np.full(targets.size, 1.0 / targets.size)
+        return targets, np.asarray(weights / weights.sum())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the data; the name does not count."""
+        arrays = (self.X, self.y, self.X_val, self.y_val, self.weights, self.weights_val)
+        shapes = [None if array is None else array.shape for array in arrays]
+        digest = hashlib.sha256(repr(shapes).encode())
+        for array in arrays:
+            if array is not None:
+                digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        label = "" if self.name is None else f"{self.name!r}, "
+        judged = ", leave-one-out" if self.X_val is None else f" + {len(self.X_val)} points"
+        points = f"{len(self.X)} points{judged}" if self.X_val is None else f"{len(self.X)}{judged}"
+        plural = "" if self.n_features == 1 else "s"
+        return f"RegressionInstance({label}{points}, {self.n_features} feature{plural})"
+
+
+def _targets(values: ArrayLike, what: str, size: int) -> FloatArray:
+    try:
+        array = np.asarray(values, dtype=np.float64) + 0.0
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers: {error}") from error
+    if array.shape != (size,):
+        raise InputError(f"{what} must have one number for each of {size} rows, got {array.shape}")
+    wrong = np.flatnonzero(~(np.abs(array) < 1e100))
+    if wrong.size:
+        raise InputError(
+            f"{what} has the value {array[wrong[0]]} in row {wrong[0]}; drop rows without a target"
+        )
+    return array

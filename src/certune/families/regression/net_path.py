@@ -1,0 +1,359 @@
+"""The path of the lasso and of the elastic net with a fixed ratio, from event to event.
+
+The problem is to minimise |y - X b|^2 / (2 W) + alpha (ratio |b|_1 + (1 - ratio) |b|_2^2 / 2).
+Where the active coefficients A and their signs s do not change (a *face*), the conditions of
+optimality give, with G = X_A^T X_A / W and c = X_A^T y / W,
+
+    (G + alpha (1 - ratio) I) b_A = c - alpha ratio s.
+
+For the lasso b_A is linear in alpha. For the elastic net it is a rational function, which an
+eigendecomposition of G turns into a sum of simple fractions. Going down from a large alpha, a face
+ends at the largest alpha at which an active coefficient reaches zero, or the gradient of another
+one reaches alpha * ratio. Each face is solved afresh, so that errors do not accumulate.
+
+The lasso's conditions are linear in alpha on a face: where they hold at both of its ends, they hold
+in between. Those of the elastic net are checked at several points of each face.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigh
+
+from certune.errors import UndecidedError
+from certune.families.regression.gram import Gram
+from certune.kernels.logistic import penalised_minimum
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
+
+UNIT = 2.0**-53
+MOST_FACES = 200_000
+MOST_SWEEPS = 100_000
+SWEEP_TOLERANCE = 1e-12
+MOST_EXCHANGES = 1000
+# Columns that enter a working set together.
+MOST_ENTERING = 64
+# Events closer than this, relative to alpha, are one event.
+TOGETHER = 1e-12
+# Where a simple exchange does not lead on, the face is looked for this far below the event.
+BELOW = 1e-9
+# Conditions of optimality hold up to this, relative to the largest alpha that matters.
+KKT_TOLERANCE = 1e-9
+# Points of a face at which the elastic net looks for events, and their ratio.
+SAMPLES = 24
+SPAN = 0.25
+
+
+@dataclass(frozen=True)
+class Face:
+    """Solutions with given active coefficients and signs.
+
+    Attributes
+    ----------
+    gram : Gram
+        The problem.
+    ratio : float
+        Share of the l1 penalty.
+    active : ndarray of int
+        Coefficients that are not zero.
+    signs : ndarray of float
+        Their signs.
+    """
+
+    gram: Gram
+    ratio: float
+    active: IndexArray
+    signs: FloatArray
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """Products of the active columns with all columns."""
+        return self.gram.columns(self.active)
+
+    @cached_property
+    def _modes(self) -> tuple[FloatArray, FloatArray]:
+        values, vectors = eigh(self.products[self.active], driver="evd")
+        return np.maximum(values, 0.0), vectors
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether the columns depend on each other, so that the lasso has no unique solution."""
+        if self.ratio < 1.0 or not self.active.size:
+            return False
+        values, _ = self._modes
+        return bool(values[0] <= 1e-13 * self.active.size * values[-1])
+
+    @property
+    def smallest(self) -> float:
+        """Smallest eigenvalue of the products of active columns."""
+        return float(self._modes[0][0]) if self.active.size else math.inf
+
+    @cached_property
+    def _in_modes(self) -> tuple[FloatArray, FloatArray]:
+        _, vectors = self._modes
+        return vectors.T @ self.gram.targets[self.active], vectors.T @ self.signs
+
+    def modes(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return eigenvalues, eigenvectors, and targets and signs in their basis."""
+        return (*self._modes, *self._in_modes)
+
+    def coefficients(self, alphas: FloatArray) -> FloatArray:
+        """Return the active coefficients, a row for each alpha."""
+        if not self.active.size:
+            return np.zeros((alphas.size, 0))
+        values, vectors, targets, signs = self.modes()
+        places = alphas[:, None]
+        shrunk = (targets - places * self.ratio * signs) / (values + places * (1.0 - self.ratio))
+        return np.asarray(shrunk @ vectors.T)
+
+    def slacks(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return by how much conditions hold: signed active coefficients, and gradients to go.
+
+        Gradients to go are ``alpha ratio - |gradient|``, infinite for active columns.
+        """
+        found = self.coefficients(alphas)
+        gradients = self.gram.targets - found @ self.products.T
+        to_go = alphas[:, None] * self.ratio - np.abs(gradients)
+        to_go[:, self.active] = np.inf
+        to_go[:, self.gram.excluded] = np.inf
+        return found * self.signs, to_go
+
+
+@dataclass(frozen=True)
+class NetPiece:
+    """A part of the path on one face."""
+
+    low: float
+    high: float
+    face: Face
+
+
+def largest_alpha(gram: Gram, ratio: float) -> float:
+    """Return the smallest alpha at and above which all coefficients are zero."""
+    targets = np.where(gram.excluded, 0.0, np.abs(gram.targets))
+    return float(targets.max(initial=0.0)) / ratio
+
+
+def face_at(gram: Gram, ratio: float, alpha: float) -> Face:
+    """Solve the problem at one alpha, without the path: coordinate descent, then exchanges.
+
+    Descent works on a set of columns that grows by those whose conditions are violated most.
+
+    Raises
+    ------
+    UndecidedError
+        If no face fulfils the conditions of optimality.
+    """
+    working = np.empty(0, dtype=np.intp)
+    found, gradients = np.zeros(0), gram.targets
+    bound = alpha * ratio
+    for _ in range(MOST_EXCHANGES):
+        beyond = np.where(gram.excluded, -np.inf, np.abs(gradients) - bound)
+        beyond[working] = -np.inf
+        order = np.argsort(-beyond, kind="stable")[:MOST_ENTERING]
+        new = order[beyond[order] > 1e-10 * bound]
+        if not new.size:
+            break
+        working, found = np.append(working, new), np.append(found, np.zeros(new.size))
+        products = gram.columns(working)
+        hessian = products[working] + alpha * (1.0 - ratio) * np.eye(working.size)
+        found = penalised_minimum(
+            np.ascontiguousarray(hessian), gram.targets[working], found,
+            np.full(working.size, bound), MOST_SWEEPS, SWEEP_TOLERANCE,
+        )  # fmt: skip
+        gradients = gram.targets - products @ found
+    kept = found != 0.0
+    return _exchanged(Face(gram, ratio, working[kept], np.sign(found[kept])), alpha)
+
+
+def _exchanged(face: Face, alpha: float) -> Face:
+    """Let coefficients leave and enter until the conditions of optimality hold."""
+    place = np.array([alpha])
+    tolerance = 64 * UNIT * float(np.abs(face.gram.targets).max(initial=0.0)) + 1e-13 * alpha
+    for _ in range(MOST_EXCHANGES):
+        while face.is_singular:
+            face = Face(face.gram, face.ratio, face.active[:-1], face.signs[:-1])
+        [held], [to_go] = face.slacks(place)
+        if held.size and held.min() < 0.0:
+            kept = held >= 0.0
+            face = Face(face.gram, face.ratio, face.active[kept], face.signs[kept])
+            continue
+        column = int(np.argmin(to_go))
+        if to_go[column] >= -tolerance:
+            return face
+        face = entered(face, column, alpha)
+    raise _stuck(alpha)
+
+
+def entered(face: Face, column: int, alpha: float) -> Face:
+    """Return the face with one more active coefficient."""
+    [found] = face.coefficients(np.array([alpha]))
+    gradient = face.gram.targets[column] - face.products[column] @ found
+    return Face(
+        face.gram,
+        face.ratio,
+        np.append(face.active, column),
+        np.append(face.signs, 1.0 if gradient > 0.0 else -1.0),
+    )
+
+
+def net_path(gram: Gram, ratio: float, low: float, high: float) -> list[NetPiece]:
+    """Follow the solution over ``[low, high]``.
+
+    Parameters
+    ----------
+    gram : Gram
+        The problem.
+    ratio : float
+        Share of the l1 penalty, ``0 < ratio <= 1``.
+    low, high : float
+        The range of alpha.
+
+    Returns
+    -------
+    list of NetPiece
+        Touching pieces, from low to high.
+
+    Raises
+    ------
+    UndecidedError
+        If the path cannot be followed.
+    """
+    pieces: list[NetPiece] = []
+    start = largest_alpha(gram, ratio)
+    nothing = Face(gram, ratio, np.empty(0, dtype=np.intp), np.empty(0))
+    face, alpha = nothing, high
+    if start < high:
+        alpha = max(start, low)
+        pieces.append(NetPiece(alpha, high, nothing))
+        if alpha > low:
+            face = _after(nothing, alpha, int(np.argmin(nothing.slacks(np.array([alpha]))[1][0])))
+    else:
+        face = face_at(gram, ratio, high)
+    while alpha > low:
+        if len(pieces) > MOST_FACES:
+            raise _stuck(alpha)
+        event, column = _next_event(face, alpha, low)
+        _check(face, event, alpha, start)
+        pieces.append(NetPiece(event, alpha, face))
+        if column is not None and event > low:
+            face = _after(face, event, column)
+        alpha = event
+    return pieces[::-1]
+
+
+def _after(face: Face, alpha: float, column: int) -> Face:
+    """Return the face below an event at which a column enters or leaves.
+
+    If the simple exchange is not optimal just below, because several events happen together, the
+    face is looked for there.
+    """
+    below = np.array([alpha * (1.0 - BELOW)])
+    kept = face.active != column
+    if not kept.all():
+        changed = Face(face.gram, face.ratio, face.active[kept], face.signs[kept])
+    elif face.gram.copy_of(column, face.active) is not None:
+        # A copy of an active column never needs to enter: the first one has the coefficient.
+        changed = face
+    else:
+        changed = entered(face, column, alpha)
+    if not changed.is_singular:
+        [held], [to_go] = changed.slacks(below)
+        if held.min(initial=0.0) >= 0.0 and to_go.min(initial=0.0) >= -UNIT * alpha:
+            return changed
+    return _exchanged(face if changed.is_singular else changed, float(below[0]))
+
+
+def _next_event(face: Face, alpha: float, low: float) -> tuple[float, int | None]:
+    """Return the largest alpha below at which a condition stops to hold, and its column."""
+    top = alpha * (1.0 - TOGETHER)
+    events = _linear_events(face, top) if face.ratio == 1.0 else _rational_events(face, top, low)
+    place, column = max(events, default=(low, None), key=lambda event: event[0])
+    return (place, column) if place > low else (low, None)
+
+
+def _linear_events(face: Face, top: float) -> list[tuple[float, int]]:
+    """Return events of the lasso, whose coefficients and gradients are linear in alpha."""
+    ends = np.array([0.0, 1.0])
+    at_zero, at_one = face.coefficients(ends)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        leaving = at_zero / (at_zero - at_one)
+    events = [
+        (place, column)
+        for place, column, slope in zip(
+            leaving.tolist(),
+            face.active.tolist(),
+            ((at_one - at_zero) * face.signs).tolist(),
+            strict=True,
+        )
+        # Going down, the signed coefficient must fall.
+        if slope > 0.0 and 0.0 < place < top
+    ]
+    start = face.gram.targets - face.products @ at_zero
+    rate = face.products @ (at_zero - at_one)
+    closed = face.gram.excluded.copy()
+    closed[face.active] = True
+    for sign in (1.0, -1.0):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            places = start / (sign - rate)
+        # The gradient sign * (start + rate alpha) catches up with alpha from below.
+        usable = ~closed & (places > 0.0) & (places < top) & (sign * rate < 1.0)
+        events += [(float(places[j]), int(j)) for j in np.flatnonzero(usable)]
+    return events
+
+
+def _rational_events(face: Face, top: float, low: float) -> list[tuple[float, int]]:
+    """Return the first event of the elastic net: where a condition changes its sign, bisected."""
+    while True:
+        bottom = max(low, top * SPAN)
+        places = np.geomspace(top, bottom, SAMPLES)
+        places[0], places[-1] = top, bottom
+        held, to_go = face.slacks(places)
+        bad = np.column_stack((held, to_go)) < 0.0
+        rows = np.flatnonzero(bad[1:].any(axis=1))
+        if rows.size:
+            row = int(rows[0]) + 1
+            columns = np.flatnonzero(bad[row])
+            found = [_bisected(face, c, places[row - 1], places[row]) for c in columns.tolist()]
+            numbers = [*face.active.tolist(), *range(to_go.shape[1])]
+            return [(place, numbers[c]) for place, c in zip(found, columns.tolist(), strict=True)]
+        if bottom <= low:
+            return []
+        top = bottom
+
+
+def _bisected(face: Face, condition: int, above: float, below: float) -> float:
+    """Return where a condition, which holds above and not below, changes its sign."""
+    for _ in range(80):
+        middle = math.sqrt(above) * math.sqrt(below)
+        if not below < middle < above:
+            break
+        held, to_go = face.slacks(np.array([middle]))
+        if np.append(held[0], to_go[0])[condition] < 0.0:
+            below = middle
+        else:
+            above = middle
+    return above
+
+
+def _check(face: Face, low: float, high: float, largest: float) -> None:
+    """Raise if the conditions of optimality are violated at the ends of a face, or inside."""
+    places = np.array([low, high]) if face.ratio == 1.0 else np.geomspace(low, high, 5)
+    held, to_go = face.slacks(places)
+    scale = KKT_TOLERANCE * max(largest, high)
+    sizes = np.abs(held).max(initial=0.0)
+    if held.min(initial=0.0) < -KKT_TOLERANCE * max(sizes, 1e-300) or to_go.min() < -scale:
+        raise _stuck(high)
+
+
+def _stuck(alpha: float) -> UndecidedError:
+    return UndecidedError(
+        f"The path cannot be followed below alpha = {alpha:.6g}: columns depend on each other "
+        "almost exactly; raise the lower end of the range, standardise, or remove columns."
+    )

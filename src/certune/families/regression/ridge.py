@@ -1,0 +1,163 @@
+"""Ridge regression for every alpha from one singular value decomposition.
+
+With the decomposition U S V^T of the weighted and centred rows and c = U^T y the coefficients are
+V w with w_k = s_k c_k / (s_k^2 + alpha). Predictions on validation data are linear in w. Leaving
+out a training point changes its residual r_i to r_i / (1 - h_i), where h_i is the diagonal of the
+hat matrix, so that leave-one-out needs no further fit (Allen 1974).
+
+Error bounds. The decomposition is that of a matrix close to the rows; what that does to the
+coefficients is bounded by the gradient at them, divided by the smallest eigenvalue of the Hessian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from certune.families.regression.analytic import AnalyticFunction
+from certune.families.regression.centred import CentredData
+
+FloatArray = npt.NDArray[np.float64]
+
+UNIT = 2.0**-53
+
+
+@dataclass(frozen=True)
+class RidgePath:
+    """Coefficients and errors of ridge regression as functions of alpha.
+
+    Minimises sum_i w_i (y_i - x_i . b - b_0)^2 + alpha |b|^2, as scikit-learn's Ridge.
+
+    Attributes
+    ----------
+    data : CentredData
+        The data.
+    """
+
+    data: CentredData
+
+    @cached_property
+    def _parts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        rows = self.data.rows
+        left, sizes, right = np.linalg.svd(rows, full_matrices=False)
+        # Directions without variance have no coefficient, and may mix with that of the intercept.
+        kept = sizes > max(rows.shape) * 2.0 * UNIT * sizes.max(initial=0.0)
+        return left[:, kept], sizes[kept], right[kept]
+
+    @cached_property
+    def _targets(self) -> FloatArray:
+        """The targets in the basis of left singular vectors."""
+        return np.asarray(self._parts[0].T @ self.data.targets)
+
+    def _weights(self, alphas: FloatArray) -> FloatArray:
+        """Coefficients in the basis of right singular vectors, a row for each alpha."""
+        _, sizes, _ = self._parts
+        return np.asarray(sizes * self._targets / (sizes**2 + alphas[:, None]))
+
+    def coefficients(self, alpha: float) -> FloatArray:
+        """Return the coefficients at one alpha."""
+        return np.asarray(self._weights(np.array([alpha]))[0] @ self._parts[2])
+
+    def radii(self, alphas: FloatArray) -> FloatArray:
+        """Bound the distance of the coefficients to the exact ones.
+
+        The gradient is computed in floats: a product of m terms has a relative error of m u.
+        """
+        _, sizes, right = self._parts
+        rows, targets = self.data.rows, self.data.targets
+        coefficients = self._weights(alphas) @ right
+        residuals = targets - coefficients @ rows.T
+        gradients = residuals @ rows - alphas[:, None] * coefficients
+        norm, count = float(np.linalg.norm(rows)), len(rows) + rows.shape[1] + 8
+        lengths = np.linalg.norm(coefficients, axis=1)
+        scale = norm * (float(np.linalg.norm(targets)) + norm * lengths) + alphas * lengths
+        rounding = count * UNIT * scale
+        smallest = sizes[-1] if sizes.size == rows.shape[1] else 0.0
+        # A computed singular value is off by a multiple of u times the largest.
+        floor = max(0.0, float(smallest) - count * UNIT * norm) ** 2
+        return np.asarray((np.linalg.norm(gradients, axis=1) + rounding) / (alphas + floor))
+
+    def mean_squared_error(self) -> AnalyticFunction:
+        """Return the error on the validation data, or of leaving out one point."""
+        if self.data.instance.is_leave_one_out:
+            return AnalyticFunction(self._left_out, self._left_out_bound)
+        return AnalyticFunction(self._validated, self._validated_bound)
+
+    def _validated(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
+        rows, targets = self.data.validation
+        shares = self.data.shares
+        coefficients = self._weights(alphas) @ self._parts[2]
+        residuals = targets - coefficients @ rows.T
+        values = residuals**2 @ shares
+        # The residual of row i is wrong by |x_i| times the error of the coefficients.
+        spread = float(np.sqrt(shares @ (rows**2).sum(axis=1)))
+        lengths = np.linalg.norm(coefficients, axis=1)
+        size = float(np.sqrt(shares @ targets**2)) + spread * lengths
+        off = spread * self.radii(alphas) + (rows.shape[1] + 8) * UNIT * size
+        errors = 2.0 * np.sqrt(values) * off + off**2 + (len(rows) + 8) * UNIT * values
+        return values, errors
+
+    def _validated_bound(self, smallest: float, largest: float) -> float:
+        """|s c / (s^2 + alpha)| <= s |c| / sqrt(s^4 + |alpha|^2)."""
+        _, sizes, right = self._parts
+        rows, targets = self.data.validation
+        weights = sizes * np.abs(self._targets) / np.hypot(sizes**2, smallest)
+        reach = np.abs(targets) + np.abs(rows @ right.T) @ weights
+        return float(self.data.shares @ reach**2)
+
+    def _left_out(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
+        left, sizes, _ = self._parts
+        values, errors = [], []
+        for alpha in alphas.tolist():
+            shrunk = alpha / (sizes**2 + alpha)
+            residuals = self._outside + left @ (shrunk * self._targets)
+            freedom = self._freedom + left**2 @ shrunk
+            ratios = residuals / freedom / np.sqrt(self.data.weights)
+            values.append(float(self.data.shares @ ratios**2))
+            errors.append(self._left_out_error(alpha, residuals, freedom))
+        return np.array(values), np.array(errors)
+
+    def _left_out_error(self, alpha: float, residuals: FloatArray, freedom: FloatArray) -> float:
+        """Bound the error of the mean squared error, from those of residuals and denominators.
+
+        Computed singular vectors are orthonormal up to a multiple of u, and the backward error of
+        the decomposition moves s^2 / (s^2 + alpha) by at most 2 u s^2 / (s^2 + alpha).
+        """
+        size = float(np.linalg.norm(self.data.targets))
+        unit = 16.0 * (len(residuals) + 8) * UNIT
+        roots = np.sqrt(self.data.weights)
+        ratios = np.abs(residuals) / freedom
+        off = (unit * size + ratios * unit) / np.maximum(freedom - unit, 0.5 * freedom) / roots
+        plain = ratios / roots
+        return float(self.data.shares @ (2.0 * plain * off + off**2))
+
+    @cached_property
+    def _outside(self) -> FloatArray:
+        """What no coefficients explain of the targets."""
+        return np.asarray(self.data.targets - self._parts[0] @ self._targets)
+
+    @cached_property
+    def _freedom(self) -> FloatArray:
+        """1 - h_i for alpha = 0: what intercept and columns leave of each point."""
+        left, weights = self._parts[0], self.data.weights
+        intercept = weights / weights.sum() if self.data.fit_intercept else np.zeros(len(weights))
+        return np.asarray(np.maximum(1.0 - intercept - (left**2).sum(axis=1), 0.0))
+
+    def _left_out_bound(self, smallest: float, largest: float) -> float:
+        """Bound residuals from above and the real parts of their denominators from below.
+
+        |alpha / (s^2 + alpha)| <= 1 where the real part of alpha is not negative. Its real part
+        is monotone in the cosine of alpha's argument, and increasing in |alpha| at both ends.
+        """
+        left, sizes, _ = self._parts
+        squares = sizes**2
+        least = np.minimum(
+            smallest / (squares + smallest), smallest**2 / (squares**2 + smallest**2)
+        )
+        freedom = self._freedom + left**2 @ least
+        reach = np.abs(self._outside) + np.abs(left) @ np.abs(self._targets)
+        ratios = reach / np.maximum(freedom, 1e-300) / np.sqrt(self.data.weights)
+        return float(self.data.shares @ ratios**2)

@@ -1,0 +1,78 @@
+"""Tables of numbers and weights of their rows, checked once where an instance is made."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from certune.errors import InputError
+
+FloatArray = NDArray[np.float64]
+
+
+def checked_features(values: ArrayLike, what: str) -> FloatArray:
+    """Return a table of finite numbers, copied; raise `InputError` if it is none.
+
+    Parameters
+    ----------
+    values : array-like of shape (m, p)
+        The table.
+    what : str
+        How messages call it.
+    """
+    if np.ma.is_masked(values) or np.iscomplexobj(values):
+        raise InputError(
+            f"{what} must be real numbers without a mask; impute or drop what is missing, and give "
+            "real and imaginary parts as columns"
+        )
+    try:
+        # Adding zero copies, and turns -0.0 into 0.0.
+        array = np.ascontiguousarray(np.asarray(values, dtype=np.float64) + 0.0)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers: {error}") from error
+    if array.ndim != 2 or array.size == 0:
+        raise InputError(
+            f"{what} must be a table of at least one row and column, got the shape {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise InputError(
+            f"{what} has the value {array[row, column]} in row {row}, column {column}; impute or "
+            "drop what is missing"
+        )
+    if np.abs(array).max() > 1e100:
+        raise InputError(f"{what} has values beyond 1e100; divide the columns by their scale")
+    return array
+
+
+def checked_weights(values: ArrayLike | None, what: str, size: int) -> FloatArray | None:
+    """Return weights of rows, or None if all are 1; raise `InputError` if not usable.
+
+    Parameters
+    ----------
+    values : array-like of shape (size,), float or None
+        The weights; one number stands for all.
+    what : str
+        How messages call them.
+    size : int
+        Number of rows.
+    """
+    if values is None:
+        return None
+    try:
+        array = np.asarray(values, dtype=np.float64) + 0.0
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers: {error}") from error
+    if array.ndim == 0:
+        array = np.full(size, float(array))
+    if array.shape != (size,):
+        raise InputError(f"{what} must have one number for each of {size} rows, got {array.shape}")
+    wrong = np.flatnonzero(~((array >= 0.0) & (array < 1e100)))
+    if wrong.size:
+        raise InputError(
+            f"{what} has the value {array[wrong[0]]} in row {wrong[0]}; weights must be finite and "
+            "at least 0: drop rows that should not count"
+        )
+    if not array.any():
+        raise InputError(f"{what} is 0 for all rows; give at least one row a positive weight")
+    return None if (array == 1.0).all() else array
