@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import certune as ct
-from certune.pfaffian import exp, log, sqrt
+from certune.pfaffian import exp, log, program, sqrt
 from certune.testing import check_family
 
 A = ct.Real("a", -1, 1)
@@ -104,7 +104,7 @@ def test_rounding_is_no_alarm():
 def test_a_range_with_points_without_a_value_is_refused_by_name(program, place):
     for tolerance in (0, 1e-9):
         family = ct.ProgramFamily(program, A, tolerance=tolerance)
-        with pytest.raises(ct.InputError, match=place):
+        with pytest.raises(ct.TuningError, match=place):
             ct.tune(family, [0.5])
 
 
@@ -131,7 +131,7 @@ def test_on_boxes_points_without_a_value_are_left_out():
     family = ct.ProgramFamily(steep, space)
     result = ct.tune(family, [Fraction(1, 3)])
     assert result.status is ct.Status.OPTIMAL and result.best_value == 1
-    with pytest.raises(ct.InputError, match=r"no value at a = 0\.5, b = 0\.5: 1 is divided by 0"):
+    with pytest.raises(ct.TuningError, match=r"no value at a = 0\.5, b = 0\.5: 1 is divided by 0"):
         ct.tune(family, [0])
     undefined = ct.ProgramFamily(lambda _, p: log(p["a"] - 2 - p["b"]) > 0, space)
     with pytest.raises(ct.InputError, match=r"no value for a from .* and b from .*log needs"):
@@ -222,13 +222,26 @@ def test_plateaus_that_differ_by_rounding_are_reported():
     assert "best up to rounding" in str(result)
 
 
+@program
+def decorated(x, parameters):
+    return 1 if parameters["a"] / 3 * 3 >= x else 0
+
+
+def test_decorated_programs_are_families_too():
+    result = tuned(decorated)
+    assert result.best_region == [(0.5, 1.0)] and decorated(0.5, {"a": 0.75}) == 1
+    family = ct.ProgramFamily(decorated, A)
+    assert family.run_plain(0.5, 0.75) == (1.0, pytest.approx(0, abs=1e-15))
+    assert family.run_plain(0.3, 0.3) is None  # a tie, up to rounding
+
+
 def test_a_wrong_name_of_a_parameter_is_said():
     def misnamed(x, p):
         return 1 if p["b"] > x else 0
 
     for space in (A, ct.ParameterSpace((A, ct.Real("c", 0, 1)))):
         family = ct.ProgramFamily(misnamed, space)
-        with pytest.raises(ct.ParameterError, match="asks for the parameter 'b', .* named 'a'"):
+        with pytest.raises(ct.TuningError, match="asks for the parameter 'b', .* named 'a'"):
             ct.tune(family, [0.5])
     assert ct.ProgramFamily(lambda x, p: p.get("b", 1), A).run(0, 0.5) == 1.0
 

@@ -20,7 +20,7 @@ from certune.pfaffian.expressions import (
 from certune.pfaffian.functions import atan, exp, log, power, sigmoid, softplus, sqrt, tanh
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.polynomials import Polynomial
-from certune.pfaffian.programs import argsort, program
+from certune.pfaffian.programs import argmax, argsort, program
 from certune.pfaffian.trace import BranchLimitError, ObservedComplexity, Trace, trace
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Polynomial",
     "Trace",
     "apply",
+    "argmax",
     "argsort",
     "atan",
     "chain_of",

@@ -52,7 +52,9 @@ def program(function: Program) -> Program:
 
     @functools.wraps(function)
     def run(instance: Any, parameters: Mapping[str, Any]) -> Any:
-        return run_at_point(function, instance, parameters)
+        if current_oracle() is None:
+            return run_at_point(function, instance, parameters)
+        return function(instance, Parameters(lifted(parameters)))
 
     return run
 
@@ -171,11 +173,25 @@ def _quotient_near(value: float) -> Fraction:
 def lifted(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as expressions; numbers become exact constants."""
     return {
-        name: tuple(as_expression(entry) for entry in value)
+        name: tuple(_lifted(entry) for entry in value)
         if isinstance(value, (tuple, list))
-        else as_expression(value)
+        else _lifted(value)
         for name, value in parameters.items()
     }
+
+
+def _lifted(value: Any) -> Any:
+    # A number of a run on plain floats stays what it is.
+    return value if isinstance(value, PlainFloat) else as_expression(value)
+
+
+def argmax(keys: Sequence[Any]) -> int:
+    """Return the index of the largest of expressions or numbers; of equal ones the first."""
+    best = 0
+    for index in range(1, len(keys)):
+        if keys[index] is not keys[best] and keys[index] > keys[best]:
+            best = index
+    return best
 
 
 def argsort(keys: Sequence[Any], *, descending: bool = False) -> list[int]:
