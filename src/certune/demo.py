@@ -1,8 +1,8 @@
-"""A demonstration: ``python -m certune.demo``.
+"""A demonstration: ``certune demo``, or ``python -m certune.demo``.
 
 It tunes a linkage over clusterings of handwritten digits, compares the optimum with single, average
-and complete linkage on these and on held-out instances, has the certificate checked, and writes a
-picture, the certificate and a small report.
+and complete linkage on these and on held-out instances, has the certificate checked, and writes the
+report, a picture and the certificate.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from pathlib import Path
 
 from certune import datasets
 from certune.families.linkage import Linkage
-from certune.report import Table, write_page
-from certune.tuning import Certificate, Evaluation, TuningResult, tune, verify
+from certune.report import findings_of, print_findings, write_report
+from certune.tuning import Certificate, tune, verify
 
-CAPTION = (
-    "Exact mean utility as a function of alpha, with the optimal set and the default linkages; "
-    "below, one row for each instance."
-)
+CODE = """\
+import certune as ct
+
+instances = ct.datasets.digits_clustering(n_instances={count}, random_state=0)
+result = ct.tune(ct.Linkage("power-mean"), instances[:{tuning}])
+print(result)"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -30,52 +32,43 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str, optional
         Command-line arguments; by default those of the process.
     """
+    from rich.console import Console
+
     options = _parsed(arguments)
     folder: Path = options.output
     folder.mkdir(parents=True, exist_ok=True)
     drawn = datasets.digits_clustering(n_instances=2 * options.instances, random_state=0)
     tuning, held_out = drawn[: options.instances], drawn[options.instances :]
     family = Linkage("power-mean", alpha=(-10.0, 10.0))
+    history: list[tuple[float, float, float]] = []
 
-    result = tune(family, tuning, progress=True)
-    table = comparison(result, result.evaluate(held_out))
-    print(f"\n{table}\n")
+    result = tune(
+        family,
+        tuning,
+        progress=True,
+        callbacks=[lambda state: history.append(
+            (state.elapsed, state.best_value, state.upper_bound)
+        )],
+    )  # fmt: skip
+    findings = findings_of(
+        result,
+        result.evaluate(held_out),
+        title="Exact tuning of a linkage on handwritten digits",
+        history=history,
+        command=f"certune demo --instances {options.instances}",
+        code=CODE.format(count=2 * options.instances, tuning=options.instances),
+    )
+    print()
+    print_findings(Console(), findings)
 
     result.certificate.save(folder / "certificate.json")
     stored = Certificate.load(folder / "certificate.json")
-    report = str(verify(stored, family, tuning))
-    print(f"{report}\n")
+    print(f"\n{verify(stored, family, tuning)}\n")
 
-    figure = result.plot_landscape(folder / "landscape.png")
-    title = "Exact tuning of a linkage on handwritten digits"
-    write_page(folder / "report.html", title, [str(result), report], figure, CAPTION, [table])
+    result.plot_landscape(folder / "landscape.png")
+    write_report(folder / "report.html", findings)
     for name in ("report.html", "landscape.png", "certificate.json"):
         print(f"written: {folder / name}")
-
-
-def comparison(result: TuningResult, held_out: Evaluation) -> Table:
-    """Return the table of the optimum against the defaults.
-
-    Parameters
-    ----------
-    result : TuningResult
-        The tuned family.
-    held_out : Evaluation
-        Its best setting on instances that were not used for tuning.
-    """
-    rows = [
-        ("tuned (proved optimal)" if not result.gap else "tuned", result.best_value, held_out.value)
-    ]
-    rows += [(name, result.baselines[name], held_out.baselines[name]) for name in result.baselines]
-    return Table(
-        title="Mean utility (share of points in the right cluster)",
-        columns=(
-            "linkage",
-            f"{len(result.instance_names)} tuning instances",
-            f"{held_out.n_instances} held-out instances",
-        ),
-        rows=[(name, f"{train:.4f}", f"{test:.4f}") for name, train, test in rows],
-    )
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

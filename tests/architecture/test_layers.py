@@ -44,7 +44,7 @@ ILLEGAL = [
     ("kernels/__init__.py", "import certune.errors", "certune.kernels -> certune.errors"),
     ("exact/__init__.py", "import certune.dual", "certune.exact -> certune.dual"),
     ("pfaffian/__init__.py", "import certune.dual", "certune.pfaffian -> certune.dual"),
-    ("cli/__init__.py", "import certune.demo", "certune.cli -> certune.demo"),
+    ("demo.py", "import certune.cli", "certune.demo -> certune.cli"),
     ("exact/__init__.py", "import certune.pfaffian", "certune.exact -> certune.pfaffian"),
     ("families/__init__.py", "import certune.report", "certune.families -> certune.report"),
     ("report/__init__.py", "import certune.estimators", "certune.report -> certune.estimators"),

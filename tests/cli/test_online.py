@@ -90,9 +90,9 @@ def test_distances_and_k_can_be_given(tmp_path):
     assert 0 <= row["utility"] <= 1
 
 
-def test_an_empty_folder_plays_nothing(tmp_path):
+def test_an_empty_folder_is_refused(tmp_path):
     result = run(tmp_path, "--state", tmp_path / "state")
-    assert result.exit_code == 0 and "no round was played" in result.stderr
+    assert result.exit_code == 1 and "has no .npz file of arrays" in result.stderr
 
 
 @pytest.mark.parametrize(

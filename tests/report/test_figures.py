@@ -3,14 +3,13 @@
 import subprocess
 import sys
 from fractions import Fraction
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import certune as ct
-from certune.report import Table, draw_landscape, landscape_figure, write_page
+from certune.report import draw_landscape, landscape_figure
 from certune.testing import StepFamily, StepInstance
 
 DUALS = [
@@ -115,40 +114,3 @@ def test_result_draws_into_given_axes(tmp_path):
     assert ax.get_xlabel() == "x" and ax.get_legend() is not None
     with pytest.raises(ct.ParameterError, match="either path or ax"):
         result.plot_landscape(tmp_path / "f.png", ax=ax)
-
-
-# Pages
-
-
-class Links(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.tags, self.sources = [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.sources += [value for key, value in attrs if key in ("src", "href")]
-
-
-def test_page_is_self_contained_and_escapes_text(tmp_path):
-    table = Table("Results <1>", ("setting", "value"), [("a & b", "0.5"), ("c", "1")])
-    path = tmp_path / "page.html"
-    write_page(path, "Title <b>", ["one\ntwo", "<script>"], figure(), "a picture", [table])
-    text = path.read_text()
-    links = Links()
-    links.feed(text)
-    assert len(links.sources) == 1 and links.sources[0].startswith("data:image/png;base64,iVBOR")
-    assert "script" not in links.tags and links.tags.count("tr") == 3
-    assert "Title &lt;b&gt;" in text and "a &amp; b" in text and "one<br>two" in text
-    assert 'name="viewport"' in text and "color-scheme: light dark" in text
-
-
-def test_table_as_text_is_aligned():
-    table = Table("Results", ("setting", "value"), [("average", "0.5"), ("c", "0.25")])
-    assert str(table).splitlines() == [
-        "Results",
-        "setting  value",
-        "--------------",
-        "average    0.5",
-        "c         0.25",
-    ]

@@ -1,7 +1,6 @@
 """The command line ``certune``: one module for each command, registered here.
 
-Tables and JSON go to stdout, messages to stderr.  A wrong option ends with exit code 2, anything
-that certune refuses with exit code 1 and one line that says why.
+Tables and JSON go to stdout, log and messages to stderr. `certune.cli.refusals` has the exit codes.
 """
 
 from __future__ import annotations
@@ -9,16 +8,30 @@ from __future__ import annotations
 import click
 
 from certune.cli.bound import bound
+from certune.cli.demo import demo
 from certune.cli.online import online
+from certune.cli.runs import open_report, report, show, verify
+from certune.cli.scenarios import check, init
+from certune.cli.tune import tune
+
+EPILOG = """\b
+From a folder of CSV files to a page that explains the result:
+  certune tune linkage data/*.csv --target label --holdout 0.25 --out run/
+  certune open run/
+
+\b
+Exit codes: 0 done, 1 refused (one line says why), 2 wrong usage, 3 not verified, 130 Ctrl-C.
+Shell completion: eval "$(_CERTUNE_COMPLETE=bash_source certune)", or zsh_source, fish_source.
+"""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
 @click.version_option(package_name="certune")
 def main() -> None:
-    """Certified algorithm configuration."""
+    """Certified algorithm configuration: the best setting, and the proof that it is best."""
 
 
-main.add_command(bound)
-main.add_command(online)
+for command in (demo, init, check, tune, show, report, open_report, verify, bound, online):
+    main.add_command(command)
 
 __all__ = ["main"]

@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import click
 
 from certune.errors import CertuneError
-from certune.pfaffian.structure import (
-    GJStructure,
-    HomogeneousStructure,
-    PiecewiseStructure,
-    Structure,
-)
+
+if TYPE_CHECKING:
+    from certune.pfaffian.structure import (
+        GJStructure,
+        HomogeneousStructure,
+        PiecewiseStructure,
+        Structure,
+    )
 
 P = ParamSpec("P")
 POSITIVE = click.IntRange(min=1)
@@ -209,6 +211,8 @@ def _chain_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @reports
 def gj(q: int, m: int, degree: int, d: int, k: int) -> GJStructure:
     """Raw counts of a Pfaffian GJ algorithm, which you vouch for."""
+    from certune.pfaffian.structure import GJStructure
+
     return GJStructure(
         chain_length=q,
         chain_degree=m,
@@ -230,6 +234,8 @@ def piecewise(
     q: int, m: int, degree: int, d: int, pieces: int, boundaries: int, constant: bool
 ) -> PiecewiseStructure:
     """Raw counts of a Pfaffian piecewise structure, which you vouch for."""
+    from certune.pfaffian.structure import PiecewiseStructure
+
     return PiecewiseStructure(
         n_piece_forms=pieces,
         n_boundaries=boundaries,

@@ -16,6 +16,9 @@ from certune.files import read_arrays
 if TYPE_CHECKING:
     from certune.families.base import Family
 
+# Those of certune.families.logistic, which takes long to import.
+METRICS = ("log-loss", "accuracy", "balanced-accuracy", "roc-auc", "brier")
+
 
 @dataclass(frozen=True)
 class FamilyCommand:
@@ -58,12 +61,14 @@ def _linkage(options: dict[str, Any]) -> Family:
     from certune.families.linkage import Linkage
 
     kind, alpha = options.pop("kind", "power-mean"), options.pop("alpha", (-10.0, 10.0))
-    others = options.pop("other_alpha", ())
+    others, weights = options.pop("other_alpha", ()), options.pop("weights", None)
     if kind == "product":
+        if weights:
+            raise ParameterError("--weights is for --kind power-mean and min-max")
         return Linkage(kind, alpha=[alpha, *others])
     if others:
         raise ParameterError("--other-alpha is for --kind product, which has several exponents")
-    return Linkage(kind, alpha=alpha)
+    return Linkage(kind, alpha=alpha, weights=weights, n_metrics=options.pop("n_metrics", None))
 
 
 def _labeling(options: dict[str, Any]) -> Family:
@@ -98,7 +103,7 @@ def _classification_instance(**arrays: Any) -> Any:
 
 FAMILIES: Mapping[str, FamilyCommand] = {
     "linkage": FamilyCommand(
-        ("kind", "alpha", "other_alpha"),
+        ("kind", "alpha", "other_alpha", "weights"),
         _linkage,
         _clustering_instance,
         ("points", "distances", "metrics", "target", "k"),
@@ -112,7 +117,7 @@ FAMILIES: Mapping[str, FamilyCommand] = {
         ("labeled", "truth"),
     ),
     "logistic": FamilyCommand(
-        ("penalty", "lam", "metric", "standardize"),
+        ("penalty", "lam", "C", "metric", "standardize"),
         _logistic,
         _classification_instance,
         ("X", "y", "X_val", "y_val"),
@@ -120,15 +125,19 @@ FAMILIES: Mapping[str, FamilyCommand] = {
     ),
 }
 
+_FAMILY_OPTION = click.option(
+    "--family", "family_name", type=click.Choice(list(FAMILIES)), default="linkage",
+    show_default=True, help="Which algorithms.",
+)  # fmt: skip
 _OPTIONS = [
-    click.option("--family", "family_name", type=click.Choice(list(FAMILIES)), default="linkage",
-                 show_default=True, help="Which algorithms."),
     click.option("--kind", type=click.Choice(["power-mean", "min-max", "product"]),
                  help="Which linkages; power-mean by default."),
     click.option("--alpha", type=float, nargs=2,
                  help="Range of the exponent of linkage; -10 to 10 by default."),
     click.option("--other-alpha", type=float, multiple=True,
                  help="Fixed exponent of a further metric of product linkage; once for each."),
+    click.option("--weights", type=click.Choice(["tune"]),
+                 help="Tune the weights of several distances of linkage as well."),
     click.option("--sigma", type=float, nargs=2,
                  help="Range of the bandwidth of labeling; 0.1 to 10 by default."),
     click.option("--neighbors", "n_neighbors", type=int,
@@ -137,8 +146,10 @@ _OPTIONS = [
                  help="Penalty of logistic regression; l2 by default."),
     click.option("--lam", type=float, nargs=2,
                  help="Range of its weight; 0.0001 to 10 by default."),
-    click.option("--metric", type=click.Choice(["log-loss", "accuracy"]),
-                 help="Utility of logistic regression; log-loss by default."),
+    click.option("--C", "C", type=float, nargs=2,
+                 help="Range of scikit-learn's C, instead of --lam."),
+    click.option("--metric", type=click.Choice(METRICS),
+                 help="Score of logistic regression; log-loss by default."),
     click.option("--standardize", is_flag=True, default=None,
                  help="Shift and scale the columns of logistic regression."),
 ]  # fmt: skip
@@ -146,9 +157,21 @@ _OPTIONS = [
 
 def family_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose a family to a command."""
+    return _FAMILY_OPTION(settings_of_families(command))
+
+
+def settings_of_families(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that a family can have to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def given_settings(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings of families out of all options and return those that were given."""
+    known = dict.fromkeys(option for other in FAMILIES.values() for option in other.options)
+    given = {key: options.pop(key, None) for key in known}
+    return {key: value for key, value in given.items() if value not in (None, ())}
 
 
 def chosen_family(name: str, options: dict[str, Any]) -> tuple[Family, FamilyCommand]:
@@ -160,9 +183,7 @@ def chosen_family(name: str, options: dict[str, Any]) -> tuple[Family, FamilyCom
         If an option of another family was given.
     """
     command = FAMILIES[name]
-    known = [option for other in FAMILIES.values() for option in other.options]
-    given = {key: options.pop(key) for key in known}
-    given = {key: value for key, value in given.items() if value not in (None, ())}
+    given = given_settings(options)
     for key in given:
         if key not in command.options:
             shown = "neighbors" if key == "n_neighbors" else key.replace("_", "-")

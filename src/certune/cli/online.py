@@ -75,7 +75,8 @@ def online(
                 click.echo(f"continuing after round {tuner.n_rounds}", err=True)
             paths = _paths(source, tuner, command.read_instance)
             interrupted = _run(tuner, paths, command.read_instance, rounds, as_json)
-            _report(tuner, as_json)
+            if tuner.n_rounds or not interrupted:
+                _report(tuner, as_json)
             if plot is not None and tuner.n_rounds:
                 _make_folder(plot)
                 tuner.plot_regret(plot / "regret.png")
@@ -126,6 +127,13 @@ def _paths(source: str, tuner: OnlineTuner, read: Reader) -> Iterator[Path]:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; pass one with .npz files, or - for a stream")
     paths = sorted(folder.glob("*.npz"))
+    if not paths and not tuner.n_rounds:
+        found = sorted(path.name for path in folder.iterdir())
+        there = f"it has {', '.join(found[:5])}" if found else "it is empty"
+        raise InputError(
+            f"the folder {folder} has no .npz file of arrays ({there}); write instances with "
+            "numpy.savez, or tune CSV files with certune tune"
+        )
     if len(paths) < tuner.n_rounds:
         raise InputError(
             f"{folder} has {len(paths)} instances, fewer than the {tuner.n_rounds} rounds of the "
@@ -152,8 +160,7 @@ def _row(finished: Round, path: Path) -> dict[str, Any]:
 
 def _report(tuner: OnlineTuner, as_json: bool) -> None:
     if tuner.n_rounds == 0:
-        click.echo("no round was played: there is no instance", err=True)
-        return
+        raise InputError("no round was played: no path to an instance came on stdin")
     regret = tuner.regret()
     following = tuner.propose()
     if as_json:

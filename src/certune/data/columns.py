@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certune.data.table import Table, as_numbers, first_missing, is_missing, suggested, text_of
+from certune.data.table import Table, as_numbers, first_missing, is_missing, text_of
 from certune.errors import InputError, ParameterError
+from certune.suggestions import suggested
 
 MOST_CATEGORIES = 50
 TRUTH_TEXTS = {"true": 1.0, "false": 0.0}

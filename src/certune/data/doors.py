@@ -89,8 +89,9 @@ def from_frame(
     >>> ct.from_frame(columns, target="kind", group="site")[0]
     ClusteringInstance('a', 3 points, metrics=('euclidean',), k=2, 2 target classes)
     """
-    columns = Purposes(target, group, features, categorical)
-    return _instances([as_table(frame)], [""], columns, task, options)
+    task_named(task, list(options))
+    purposes = Purposes(target, group, features, categorical)
+    return instances_of(samples_of([as_table(frame)], [""], purposes), task, options)
 
 
 def from_csv(
@@ -130,11 +131,10 @@ def from_csv(
     InputError
         For files that are not there or cannot be used; the message names file, line and column.
     """
-    paths = files_of(pattern)
-    tables = [read_csv(path, encoding, delimiter) for path in paths]
-    names = [path.stem if len(paths) > 1 else "" for path in paths]
-    columns = Purposes(target, group, features, categorical)
-    return _instances(tables, names, columns, task, options)
+    task_named(task, list(options))
+    purposes = Purposes(target, group, features, categorical)
+    samples = samples_from_files(files_of(pattern), purposes, encoding, delimiter)
+    return instances_of(samples, task, options)
 
 
 def files_of(pattern: Any) -> list[Path]:
@@ -188,37 +188,48 @@ def _neighbours(folder: Path) -> str:
     return f": the folder {folder} has {shown}"
 
 
-def _instances(
-    tables: list[Table],
-    names: Sequence[str],
-    purposes: Purposes,
-    task: str,
-    options: dict[str, Any],
-) -> list[Any]:
-    make = task_named(task, list(options))
+def samples_of(tables: list[Table], names: Sequence[str], purposes: Purposes) -> list[Sample]:
+    """Return the rows of every group of every table, with features that all of them share."""
     target, group = purposes.target, purposes.group
     labels = labels_of(tables, target)
     for table in tables if group is not None else ():
         table.column(str(group))
     excluded = [target, *([group] if group else [])]
     encoding = encode(tables, purposes.features, excluded, purposes.categorical)
-    instances: list[Any] = []
+    samples = []
     for table, name, column in zip(tables, names, labels, strict=True):
         for label, chosen in _groups(table, group):
             part = table.take(chosen)
             named = ", ".join(filter(None, (name, label)))
-            sample = Sample(part, encoding.features(part), column[chosen], target, named)
-            try:
-                instances += make(sample, **options)
-            except CertuneError as error:
-                raise type(error)(_located(str(error), table.source, label)) from error
+            samples.append(Sample(part, encoding.features(part), column[chosen], target, named))
+    return samples
+
+
+def samples_from_files(
+    paths: Sequence[Path], purposes: Purposes, encoding: str | None, delimiter: str | None
+) -> list[Sample]:
+    """Read CSV files and return the rows of every file, or of every group of every file."""
+    tables = [read_csv(path, encoding, delimiter) for path in paths]
+    names = [path.stem if len(paths) > 1 else "" for path in paths]
+    return samples_of(tables, names, purposes)
+
+
+def instances_of(samples: Sequence[Sample], task: str, options: dict[str, Any]) -> list[Any]:
+    """Return the instances of a task; messages name the source and the group."""
+    make = task_named(task, list(options))
+    instances: list[Any] = []
+    for sample in samples:
+        try:
+            instances += make(sample, **options)
+        except CertuneError as error:
+            raise type(error)(_located(str(error), sample.table.source, sample.name)) from error
     return instances
 
 
 def _located(text: str, source: str, group: str) -> str:
     """Return a message that names the source and the group."""
     told = text if text.startswith(source) else f"{source}: {text}"
-    return f"{told} (group {group!r})" if group else told
+    return f"{told} (instance {group!r})" if group and group not in told else told
 
 
 def _groups(table: Table, group: str | None) -> list[tuple[str, NDArray[np.int64]]]:

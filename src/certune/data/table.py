@@ -6,8 +6,7 @@ column is for. Every message about a cell names the source, the row and the colu
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.errors import InputError
+from certune.suggestions import suggested
 
 Cells = NDArray[Any]
 
@@ -68,18 +68,6 @@ class Table:
     def place(self, index: int, column: str) -> str:
         """Return the words for one cell."""
         return f"{self.source}, {self.row_word} {self.rows[index]}, column {column!r}"
-
-
-def suggested(name: str, known: Iterable[str]) -> str:
-    """Return what to say of a name that is not among the known ones."""
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if not close:
-        lower = {other.strip().lower(): other for other in names}
-        close = [lower[name.strip().lower()]] if name.strip().lower() in lower else []
-    hint = f"; did you mean {close[0]!r}?" if close else ":"
-    shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
-    return f"{hint} it has {shown}" if names else ""
 
 
 def is_missing(cells: Cells) -> NDArray[np.bool_]:

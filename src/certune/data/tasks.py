@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.data.folds import folds, splits
-from certune.data.table import Table, first_missing, is_missing, suggested
+from certune.data.table import Table, first_missing, is_missing
 from certune.errors import InputError, ParameterError
 from certune.families.graph_ssl import LabelingInstance
 from certune.families.linkage import ClusteringInstance
+from certune.suggestions import suggested
 
 # Distances of all pairs of points are kept: 20,000 points take 3 GB.
 MOST_POINTS = 20_000

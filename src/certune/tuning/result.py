@@ -16,6 +16,7 @@ from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.certificate import Certificate
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.generalization import Generalization
+from certune.tuning.held_out import HeldOutEvaluation
 from certune.tuning.status import Status
 
 # The robust setting may lose this share of the utility range.
@@ -204,6 +205,28 @@ class TuningResult(Generalization):
         )
         ax.set(xlabel=self.landscape.name, title=title)
         return ax.figure
+
+    def report(
+        self, path: str | PathLike[str], held_out: Any = None, *, title: str = "", cells: Any = None
+    ) -> None:
+        """Write a report: one page that works offline, with the verdict in words first.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file; an existing one is replaced.
+        held_out : HeldOutEvaluation or iterable of instances, optional
+            What `evaluate` returned, or instances that took no part in tuning.
+        title : str, optional
+            Headline.
+        cells : CellMap, optional
+            What :func:`certune.cell_map` returned for two parameters, to be drawn as well.
+        """
+        from certune.report import findings_of, write_report
+
+        if held_out is not None and not isinstance(held_out, HeldOutEvaluation):
+            held_out = self.evaluate(held_out)
+        write_report(path, findings_of(self, held_out, title=title, cells=cells))
 
     @property
     def _is_logarithmic(self) -> bool:

@@ -1,0 +1,43 @@
+"""How commands end: exit codes, and one line for what is refused.
+
+========  ==========================================================================
+exit code meaning
+========  ==========================================================================
+0         done; for ``tune``, a result with its status, also after a time limit
+1         refused: data, a file or an option that certune cannot use; one line says why
+2         wrong usage of the command line
+3         ``verify``: the certificate does not prove what it claims
+130       stopped by Ctrl-C before there was a result
+========  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import click
+
+from certune.errors import CertuneError
+
+P = ParamSpec("P")
+
+REFUSED, WRONG_USAGE, NOT_VERIFIED, STOPPED = 1, 2, 3, 130
+
+
+def refusing(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn errors that certune raises on purpose into one line and an exit code."""
+
+    @wraps(command)
+    def wrapped(*args: P.args, **options: P.kwargs) -> None:
+        try:
+            command(*args, **options)
+        except CertuneError as error:
+            raise click.ClickException(str(error)) from None
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            sys.exit(STOPPED)
+
+    return wrapped

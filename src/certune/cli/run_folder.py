@@ -1,0 +1,102 @@
+"""A run directory: where ``tune --out`` puts its files and the other commands find them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from certune.cli.scenario import Scenario
+from certune.errors import CertificateError, InputError
+from certune.files import write_whole
+from certune.report.findings import Findings
+from certune.report.tables import table_of_instances
+
+SCENARIO, FINDINGS, RESULT = "scenario.toml", "findings.json", "result.json"
+CERTIFICATE, REPORT, INSTANCES = "certificate.json", "report.html", "instances.csv"
+# A record that is larger than this was not written by certune.
+LARGEST_RECORD = 200 * 2**20
+
+
+def check_new(folder: Path, overwrite: bool) -> None:
+    """Raise if a folder cannot take a run."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: name a folder for the run")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / FINDINGS).exists():
+            raise InputError(f"the folder {folder} has other files: name a new or an empty one")
+        if not overwrite:
+            raise InputError(f"{folder} has a run already: name another folder, or --overwrite")
+
+
+def write_run(folder: Path, scenario: Scenario, result: Any, findings: Findings) -> list[Path]:
+    """Write all files of a run and return their paths."""
+    from certune.report.page import write_report
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {
+        SCENARIO: scenario.to_toml(folder),
+        FINDINGS: findings.to_json(),
+        RESULT: json.dumps(summary_of(findings), indent=2) + "\n",
+        INSTANCES: table_of_instances(findings),
+    }
+    for name, text in written.items():
+        write_whole(folder / name, text.encode())
+    paths = [folder / name for name in written]
+    try:
+        result.certificate.save(folder / CERTIFICATE)
+        paths.append(folder / CERTIFICATE)
+    except CertificateError:
+        # A family whose functions are not proved has nothing to certify; the status says so.
+        pass
+    write_report(folder / REPORT, findings)
+    return [*paths, folder / REPORT]
+
+
+def read_findings(folder: Path) -> Findings:
+    """Read the findings of a run.
+
+    Raises
+    ------
+    InputError
+        If there is no run, with what to do.
+    """
+    path = folder if folder.is_file() else folder / FINDINGS
+    if not folder.exists():
+        raise InputError(f"there is no run {folder}: make one with certune tune ... --out {folder}")
+    if not path.is_file():
+        raise InputError(f"{folder} is no run directory: it has no {FINDINGS}")
+    if path.stat().st_size > LARGEST_RECORD:
+        raise InputError(f"{path} is too large to be a record of certune")
+    try:
+        return Findings.from_json(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeError:
+        raise InputError(f"{path} is not a record of certune: it is no text") from None
+
+
+def summary_of(findings: Findings) -> dict[str, Any]:
+    """Return the few numbers that scripts need."""
+    held = findings.held_out
+    return {
+        "status": findings.status,
+        "proved": findings.proved,
+        "score": findings.score,
+        "greater_is_better": findings.greater_is_better,
+        "best_params": dict(findings.best_params),
+        "best_value": findings.best_value,
+        "bound": findings.bound,
+        "gap": findings.gap,
+        "best_region": [list(interval) for interval in findings.region],
+        "robust_params": dict(findings.robust_params),
+        "robust_value": findings.robust_value,
+        "defaults": dict(findings.defaults),
+        "n_instances": len(findings.instances),
+        "n_finished": findings.n_finished,
+        "elapsed": findings.elapsed,
+        "held_out": None if held is None else {
+            "n_instances": len(held.instances),
+            "value": held.value,
+            "interval": None if held.interval is None else list(held.interval),
+            "defaults": dict(held.defaults),
+        },
+    }  # fmt: skip

@@ -1,0 +1,317 @@
+"""From a scenario to a result: make the family, read the data, hold some back, tune."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from certune.cli.families import FAMILIES
+from certune.cli.scenario import Scenario
+from certune.data.doors import Purposes, files_of, instances_of, samples_from_files
+from certune.data.tasks import TASKS, Sample
+from certune.errors import InputError, ParameterError
+from certune.suggestions import suggested
+
+if TYPE_CHECKING:
+    from certune.families.base import Family
+    from certune.report.findings import Findings
+    from certune.tuning import TuningResult
+
+TASK_OF_FAMILY = {"linkage": "clustering", "labeling": "labeling", "logistic": "classification"}
+# Options of the scenario that belong to the instances of a task.
+TASK_OPTIONS = {
+    "clustering": ("metrics", "standardize", "k"),
+    "labeling": ("metrics", "standardize", "cv"),
+    "classification": ("cv",),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A family with the instances to tune on and those that are held out.
+
+    ``shared_rows`` says that the instances are folds of the same rows.
+    """
+
+    family: Family
+    tuning: list[Any]
+    held_out: list[Any]
+    shared_rows: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave."""
+
+    result: TuningResult
+    findings: Findings
+
+
+def make_family(scenario: Scenario) -> Family:
+    """Return the family of a scenario, one of certune or ``module:attribute``."""
+    name = scenario.family_name
+    options = {key: value for key, value in scenario.family.items() if key != "name"}
+    if ":" in name:
+        if options:
+            raise ParameterError(
+                f"{name} is a family of your own and has its options in Python, got "
+                f"{', '.join(options)}"
+            )
+        return _imported_family(name)
+    if name not in FAMILIES:
+        raise ParameterError(
+            f"there is no family {name!r}{suggested(name, FAMILIES)}; a family of your own is "
+            "written module:attribute"
+        )
+    command = FAMILIES[name]
+    for key in options:
+        if key not in command.options:
+            raise ParameterError(f"{name} has no option {key!r}{suggested(key, command.options)}")
+    if name == "linkage" and options.get("weights") == "tune":
+        options["n_metrics"] = len(scenario.data.get("distances") or ["euclidean"])
+    return command.make(options)
+
+
+def read_problem(scenario: Scenario) -> Problem:
+    """Read the data of a scenario and hold instances back.
+
+    Raises
+    ------
+    InputError
+        For data that cannot be used; the message names file, line and column.
+    """
+    family = make_family(scenario)
+    files = files_of(scenario.data["files"])
+    holdout, seed = scenario.split.get("holdout") or 0.0, int(scenario.split.get("seed") or 0)
+    if not 0 <= holdout < 1:
+        raise ParameterError(f"holdout must be a share from 0 to below 1, got {holdout}")
+    reader = _own_reader(scenario)
+    if reader is not None or all(path.suffix == ".npz" for path in files):
+        read = reader or FAMILIES[scenario.family_name].read_instance
+        instances = [_read_by(read, path) for path in files]
+        kept, held = _divided(len(instances), holdout, seed)
+        return Problem(family, [instances[i] for i in kept], [instances[i] for i in held])
+    return _from_tables(scenario, family, files, holdout, seed)
+
+
+def run_scenario(scenario: Scenario, *, progress: bool | None, command: str) -> Outcome:
+    """Tune, evaluate on what was held out, and collect the findings."""
+    from certune.report.collecting import findings_of
+    from certune.tuning import tune
+
+    problem = read_problem(scenario)
+    history: list[tuple[float, float, float]] = []
+
+    def keep(state: Any) -> None:
+        if not history or state.elapsed > history[-1][0] + 0.02 * state.elapsed:
+            history.append((state.elapsed, state.best_value, state.upper_bound))
+
+    limits = scenario.run
+    result = tune(
+        problem.family,
+        problem.tuning,
+        timeout=limits.get("timeout"),
+        gap=float(limits.get("gap") or 0.0),
+        n_jobs=int(limits.get("jobs") or 1),
+        random_state=int(scenario.split.get("seed") or 0),
+        callbacks=[keep],
+        progress=progress,
+    )
+    history.append((result.elapsed, result.best_value, result.upper_bound))
+    held_out = result.evaluate(problem.held_out) if problem.held_out else None
+    findings = findings_of(
+        result,
+        held_out,
+        title=f"{scenario.family_name}: {_titled(scenario.data['files'])}",
+        history=history,
+        shared_rows=problem.shared_rows,
+        command=command,
+        code=code_of(scenario, problem.family),
+    )
+    return Outcome(result, findings)
+
+
+def _titled(files: Sequence[str]) -> str:
+    names = [Path(name).name for name in files]
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} files"
+
+
+def code_of(scenario: Scenario, family: Family) -> str:
+    """Return a few lines of Python that do the same."""
+    data = scenario.data
+    given = {key: data[key] for key in ("target", "group", "features", "categorical")
+             if data.get(key)}  # fmt: skip
+    task = task_of(scenario) if ":" not in scenario.family_name or data.get("task") else None
+    options = _task_options(scenario, task) if task else {}
+    arguments = [repr(list(data["files"]))] + [f"{k}={v!r}" for k, v in given.items()]
+    if task:
+        arguments += [f"task={task!r}"] + [f"{key}={value!r}" for key, value in options.items()]
+    source = f"ct.from_csv({', '.join(arguments)})" if task else "[...]  # your instances"
+    made = (
+        f"ct.{family!r}" if ":" not in scenario.family_name
+        else scenario.family_name.replace(":", ".")
+    )  # fmt: skip
+    return "\n".join(
+        (
+            "import certune as ct",
+            "",
+            f"instances = {source}",
+            f"family = {made}",
+            "result = ct.tune(family, instances)",
+            "print(result)",
+        )
+    )
+
+
+def task_of(scenario: Scenario) -> str:
+    """Return the task whose instances the family takes."""
+    task = scenario.data.get("task") or TASK_OF_FAMILY.get(scenario.family_name)
+    if task is None:
+        raise ParameterError(
+            f"{scenario.family_name}: say how files become instances, by a function "
+            "read_instance(path) in the module, or by --task clustering, labeling or classification"
+        )
+    if task not in TASKS:
+        raise ParameterError(f"there is no task {task!r}{suggested(task, TASKS)}")
+    return str(task)
+
+
+def _task_options(scenario: Scenario, task: str) -> dict[str, Any]:
+    data = scenario.data
+    values = {
+        "metrics": tuple(data["distances"]) if data.get("distances") else None,
+        "standardize": data.get("standardize"),
+        "k": data.get("k"),
+        "cv": data.get("cv"),
+    }
+    given = {key: value for key, value in values.items() if value is not None}
+    for key in given:
+        if key not in TASK_OPTIONS[task]:
+            shown = "distances" if key == "metrics" else key
+            raise ParameterError(f"{shown} has no meaning for {task}: leave it out")
+    return given
+
+
+def _from_tables(
+    scenario: Scenario, family: Family, files: Sequence[Path], holdout: float, seed: int
+) -> Problem:
+    data, task = scenario.data, task_of(scenario)
+    if not data.get("target"):
+        raise ParameterError(
+            f"say which column of {files[0]} has the labels: --target NAME (target = in a file)"
+        )
+    purposes = Purposes(
+        data["target"], data.get("group"), data.get("features"), data.get("categorical") or ()
+    )
+    options = _task_options(scenario, task)
+    samples = samples_from_files(files, purposes, data.get("encoding"), data.get("delimiter"))
+    if not holdout:
+        shared = len(samples) == 1 and task != "clustering"
+        return Problem(family, instances_of(samples, task, options), [], shared)
+    if len(samples) > 1:
+        kept, held = _divided(len(samples), holdout, seed)
+        return Problem(
+            family,
+            instances_of([samples[i] for i in kept], task, options),
+            instances_of([samples[i] for i in held], task, options),
+        )
+    if task != "classification":
+        raise InputError(
+            f"{files[0]} is a single instance, of which none can be held out: pass several files, "
+            "name a column of groups with --group, or leave out --holdout"
+        )
+    return _held_out_rows(family, samples[0], options, holdout, seed)
+
+
+def _held_out_rows(
+    family: Family, sample: Sample, options: dict[str, Any], holdout: float, seed: int
+) -> Problem:
+    """Hold rows back: one instance is trained on all rows of tuning and judged on the others."""
+    from sklearn.model_selection import train_test_split
+
+    from certune.families.logistic import ClassificationInstance
+
+    sample.check_known()
+    labels = np.array(sample.labels.tolist())
+    places = np.arange(len(labels))
+    try:
+        kept, held = train_test_split(places, test_size=holdout, random_state=seed, stratify=labels)
+    except ValueError as error:
+        raise InputError(f"{sample.table.source}: {holdout:g} of the rows cannot be held "
+                         f"back: {error}") from None  # fmt: skip
+    kept, held = np.sort(kept), np.sort(held)
+    part = Sample(
+        sample.table.take(kept), sample.features[kept], sample.labels[kept], sample.target,
+        sample.name,
+    )  # fmt: skip
+    judged = ClassificationInstance(
+        sample.features[kept], labels[kept], sample.features[held], labels[held],
+        name=f"{len(held)} held-out rows",
+    )  # fmt: skip
+    return Problem(family, instances_of([part], "classification", options), [judged], True)
+
+
+def _divided(count: int, holdout: float, seed: int) -> tuple[list[int], list[int]]:
+    """Return which of so many instances are tuned on and which are held out, at random."""
+    if not holdout:
+        return list(range(count)), []
+    n_held = max(1, round(holdout * count))
+    if n_held >= count:
+        raise InputError(
+            f"{count} instance{'s' * (count != 1)} cannot be divided so that {holdout:g} of them "
+            "are held out and some are left: pass more, or leave out --holdout"
+        )
+    held = set(np.random.default_rng(seed).permutation(count)[:n_held].tolist())
+    return [i for i in range(count) if i not in held], sorted(held)
+
+
+def _imported_module(name: str) -> Any:
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ParameterError(
+            f"cannot import the module {name!r}: {error}; it must lie in this folder or be "
+            "installed"
+        ) from None
+
+
+def _imported_family(name: str) -> Family:
+    from certune.families.base import Family
+
+    module_name, attribute = name.split(":", 1)
+    module = _imported_module(module_name)
+    if not hasattr(module, attribute):
+        names = [key for key in vars(module) if not key.startswith("_")]
+        raise ParameterError(
+            f"the module {module_name!r} has no {attribute!r}{suggested(attribute, names)}"
+        )
+    found = getattr(module, attribute)
+    family = found() if callable(found) else found
+    if not isinstance(family, Family):
+        raise ParameterError(
+            f"{name} must be a certune family, or a function that returns one, got {family!r}"
+        )
+    return family
+
+
+def _own_reader(scenario: Scenario) -> Any:
+    """The function read_instance of the module of a family of one's own, if it has one."""
+    if ":" not in scenario.family_name:
+        return None
+    return getattr(_imported_module(scenario.family_name.split(":", 1)[0]), "read_instance", None)
+
+
+def _read_by(read: Any, path: Path) -> Any:
+    try:
+        return read(path)
+    except (InputError, ParameterError) as error:
+        text = str(error)
+        raise InputError(text if str(path) in text else f"{path}: {text}") from error

@@ -1,0 +1,122 @@
+"""``certune show``, ``report``, ``open`` and ``verify``: what to do with a run directory."""
+
+from __future__ import annotations
+
+import json
+import sys
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from certune.cli.refusals import NOT_VERIFIED, refusing
+from certune.errors import CertificateError, InputError
+
+if TYPE_CHECKING:
+    from certune.tuning import BoxCertificate, Certificate
+
+RUN = click.argument("run", type=click.Path(path_type=Path))
+
+
+@click.command(epilog="\b\nExamples:\n  certune show run/\n  certune show run/ --json")
+@RUN
+@click.option("--instances", is_flag=True, help="One row for each instance.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@refusing
+def show(run: Path, instances: bool, as_json: bool) -> None:
+    """Print the verdict and the numbers of a run."""
+    from rich.console import Console
+
+    from certune.cli.run_folder import read_findings, summary_of
+    from certune.report.text import print_findings
+
+    findings = read_findings(run)
+    if as_json:
+        click.echo(json.dumps(summary_of(findings), indent=2))
+    else:
+        print_findings(Console(), findings, instances=instances)
+
+
+@click.command(epilog="\b\nExamples:\n  certune report run/\n  certune report run/ --to page.html")
+@RUN
+@click.option("--to", "target", type=click.Path(dir_okay=False, path_type=Path),
+              help="File to write; by default report.html in the run.")  # fmt: skip
+@refusing
+def report(run: Path, target: Path | None) -> None:
+    """Write the report of a run: one page that works offline."""
+    click.echo(f"written: {_written_report(run, target)}")
+
+
+@click.command("open", epilog="\b\nExamples:\n  certune open run/")
+@RUN
+@click.option("--print", "only_print", is_flag=True, help="Print the address only.")
+@refusing
+def open_report(run: Path, only_print: bool) -> None:
+    """Open the report of a run in the browser."""
+    from certune.cli.run_folder import REPORT
+
+    path = run / REPORT
+    if not path.is_file():
+        path = _written_report(run, None)
+    address = path.resolve().as_uri()
+    click.echo(address)
+    if not only_print:
+        webbrowser.open(address)
+
+
+@click.command(epilog="\b\nExamples:\n  certune verify run/")
+@RUN
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@refusing
+def verify(run: Path, as_json: bool) -> None:
+    """Check the certificate of a run against its data, read again.
+
+    Exit code 0 if every claim holds, 3 if one does not.
+    """
+    from certune.cli.run_folder import CERTIFICATE, SCENARIO
+    from certune.cli.running import read_problem
+    from certune.cli.scenario import read_scenario
+    from certune.tuning import verify as verify_certificate
+
+    for name in (SCENARIO, CERTIFICATE):
+        if not (run / name).is_file():
+            raise InputError(
+                f"{run} has no {name}: there is nothing to verify; make a run with certune tune "
+                f"... --out {run}"
+            )
+    problem = read_problem(read_scenario(run / SCENARIO))
+    try:
+        found = verify_certificate(
+            _read_certificate(run / CERTIFICATE), problem.family, problem.tuning
+        )
+    except CertificateError as error:
+        _say(as_json, False, str(error))
+        sys.exit(NOT_VERIFIED)
+    _say(as_json, True, str(found))
+
+
+def _say(as_json: bool, verified: bool, text: str) -> None:
+    if as_json:
+        click.echo(json.dumps({"verified": verified, "text": text}))
+    else:
+        click.echo(text if verified else f"NOT VERIFIED: {text}")
+
+
+def _read_certificate(path: Path) -> Certificate | BoxCertificate:
+    from certune.tuning import BoxCertificate, Certificate
+
+    try:
+        return Certificate.load(path)
+    except CertificateError:
+        return BoxCertificate.load(path)
+
+
+def _written_report(run: Path, target: Path | None) -> Path:
+    from certune.cli.run_folder import REPORT, read_findings
+    from certune.report.page import write_report
+
+    findings = read_findings(run)
+    path = target or (run if run.is_dir() else run.parent) / REPORT
+    write_report(path, findings)
+    return path

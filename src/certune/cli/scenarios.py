@@ -1,0 +1,110 @@
+"""``certune init`` and ``certune check``: write a scenario for the data at hand, and check one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from certune.cli.families import FAMILIES
+from certune.cli.refusals import refusing
+from certune.cli.scenario import Scenario, read_scenario
+from certune.errors import InputError
+
+if TYPE_CHECKING:
+    from certune.data.table import Table
+
+TARGET_NAMES = ("target", "label", "labels", "class", "y", "truth", "species", "diagnosis")
+MOST_CLASSES = 30
+
+
+@click.command(
+    epilog="\b\nExamples:\n  certune init data/ --family linkage\n"
+    "  certune init train.csv --family logistic --to logistic.toml"
+)
+@click.argument("data", nargs=-1, required=True, type=click.Path())
+@click.option("--family", type=click.Choice(list(FAMILIES)), default="linkage", show_default=True)
+@click.option(
+    "--to",
+    "target_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("scenario.toml"),
+    show_default=True,
+    help="File to write.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file.")  # fmt: skip
+@refusing
+def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool) -> None:
+    """Write a scenario file for the data that are there, with comments on what was found."""
+    from certune.data.csv_file import read_csv
+    from certune.data.doors import files_of
+    from certune.files import write_whole
+
+    if target_file.exists() and not overwrite:
+        raise InputError(f"{target_file} exists: name another file with --to, or --overwrite")
+    files = files_of(data)
+    table = read_csv(files[0])
+    target = likely_target(table)
+    scenario = Scenario(
+        {"name": family, **_settings(family)},
+        {"files": [str(item) for item in data], "target": target, **_folds(family)},
+        {"holdout": 0.25, "seed": 0} if len(files) > 3 else {},
+        {"timeout": 60},
+    )
+    columns = ", ".join(list(table.columns)[:12])
+    comments = {
+        "data.files": f"{len(files)} file{'s' * (len(files) != 1)}, {table.n_rows} rows in "
+        f"{files[0].name}",
+        "data.target": f"columns: {columns}",
+        "split.holdout": "share of the instances to judge the result on",
+        "run.timeout": "seconds",
+    }
+    write_whole(target_file, scenario.to_toml(target_file.parent, comments).encode())
+    click.echo(f"written: {target_file}\nnext: certune check {target_file}")
+
+
+@click.command(epilog="\b\nExamples:\n  certune check scenario.toml")
+@click.argument("scenario", type=click.Path(path_type=Path))
+@refusing
+def check(scenario: Path) -> None:
+    """Check a scenario file: its keys and values, and that its data can be read."""
+    from certune.cli.running import read_problem
+
+    problem = read_problem(read_scenario(scenario))
+    click.echo(f"{scenario} is right: {problem.family!r}")
+    click.echo(f"{len(problem.tuning)} instances to tune on, {len(problem.held_out)} held out")
+    click.echo(f"first: {problem.tuning[0]!r}")
+
+
+def likely_target(table: Table) -> str:
+    """Return the column that is most likely the target: by its name, else the last with classes."""
+    from certune.data.table import as_numbers
+
+    by_name = {name.strip().lower(): name for name in table.columns}
+    for name in TARGET_NAMES:
+        if name in by_name:
+            return by_name[name]
+    for name in reversed(list(table.columns)):
+        cells = table.column(name)
+        numbers, numeric = as_numbers(cells)
+        if numeric.all() and any(numbers % 1):
+            continue
+        if 2 <= len(set(map(str, cells.tolist()))) <= MOST_CLASSES:
+            return name
+    return list(table.columns)[-1]
+
+
+def _settings(family: str) -> dict[str, object]:
+    settings: dict[str, dict[str, object]] = {
+        "linkage": {"kind": "power-mean", "alpha": [-10.0, 10.0]},
+        "labeling": {"sigma": [0.1, 10.0]},
+        "logistic": {
+            "penalty": "l2", "lam": [0.0001, 10.0], "metric": "log-loss", "standardize": True
+        },
+    }  # fmt: skip
+    return settings[family]
+
+
+def _folds(family: str) -> dict[str, object]:
+    return {} if family == "linkage" else {"cv": 5}

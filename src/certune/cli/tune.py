@@ -1,0 +1,192 @@
+"""``certune tune``: from files to a result, a certificate and a report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from certune.cli.families import FAMILIES, given_settings, settings_of_families
+from certune.cli.refusals import refusing
+from certune.cli.scenario import Scenario, read_scenario
+from certune.errors import ParameterError
+
+EPILOG = """\b
+Examples:
+  certune tune linkage data/*.csv --target label --holdout 0.25 --out run/
+  certune tune linkage all.csv --group site --target label --timeout 60
+  certune tune logistic train.csv --target y --cv 5 --metric log-loss
+  certune tune labeling points.csv --target label --sigma 0.2 5
+  certune tune mymodule:family data/
+  certune tune run/scenario.toml --out again/
+"""
+
+
+def completed_families(context: Any, parameter: Any, incomplete: str) -> list[str]:
+    """Return the names of families, for the completion of shells."""
+    return [name for name in FAMILIES if name.startswith(incomplete)]
+
+
+@click.command(epilog=EPILOG)
+@click.argument("family", shell_complete=completed_families)
+@click.argument("data", nargs=-1, type=click.Path())
+@click.option("--target", help="Column with the true cluster or class of every row.")
+@click.option("--group", help="Column that divides the rows into instances.")
+@click.option(
+    "--features",
+    multiple=True,
+    metavar="COLUMN",
+    help="Columns to use, once for each or with commas; by default all others.",
+)
+@click.option(
+    "--categorical",
+    multiple=True,
+    metavar="COLUMN",
+    help="Columns whose numbers are codes of categories.",
+)
+@click.option(
+    "--distance",
+    "distances",
+    multiple=True,
+    metavar="NAME",
+    help="Distance of points, for linkage and labeling; several make several metrics.",
+)
+@click.option(
+    "--cv",
+    type=click.IntRange(min=2),
+    help="Number of folds of logistic regression and labeling; 5 by default.",
+)
+@click.option(
+    "--k", type=click.IntRange(min=1), help="Number of clusters; by default that of the labels."
+)
+@click.option(
+    "--task",
+    type=click.Choice(["clustering", "labeling", "classification"]),
+    help="How tables become instances of a family of your own.",
+)
+@click.option("--encoding", help="Encoding of the files, if it is not UTF-8 or UTF-16.")
+@click.option("--delimiter", help="Character between fields, if it is not recognised.")
+@settings_of_families
+@click.option(
+    "--holdout",
+    type=click.FloatRange(0, 1, max_open=True),
+    help="Share of the instances (or rows) to hold back and judge the result on.",
+)
+@click.option("--seed", type=int, help="Seed of what is held back; 0 by default.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds; afterwards the best setting so far, with a bound.",
+)
+@click.option("--gap", type=click.FloatRange(min=0), help="Gap at which to stop.")
+@click.option("--jobs", "-j", type=int, help="Parallel workers; -1 for all processors.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the report, the certificate, the scenario and the numbers.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the run that is in the folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("--quiet", "-q", is_flag=True, help="No log on stderr.")  # fmt: skip
+@refusing
+def tune(
+    family: str,
+    data: tuple[str, ...],
+    out: Path | None,
+    overwrite: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Find the best setting of an algorithm for your data, with a proof.
+
+    FAMILY is linkage, labeling, logistic, a family of your own as module:attribute, or a scenario
+    file (.toml). DATA are CSV files, folders or patterns, or .npz files of arrays. For linkage
+    every file is an instance, or every value of --group; for logistic and labeling, every fold.
+    """
+    from certune.cli.run_folder import check_new, summary_of, write_run
+    from certune.cli.running import run_scenario
+
+    scenario = scenario_from(family, data, options)
+    if out is not None:
+        check_new(out, overwrite)
+    command = shlex.join(["certune", *sys.argv[1:]])
+    outcome = run_scenario(scenario, progress=False if quiet else None, command=command)
+    written = [] if out is None else write_run(out, scenario, outcome.result, outcome.findings)
+    if as_json:
+        summary = summary_of(outcome.findings)
+        click.echo(json.dumps({**summary, "files": [str(path) for path in written]}))
+        return
+    from rich.console import Console
+
+    from certune.report.text import print_findings
+
+    print_findings(Console(), outcome.findings)
+    if out is not None:
+        click.echo(f"\nwritten to {out}: {', '.join(path.name for path in written)}")
+        click.echo(f"look at it with: certune open {shlex.quote(str(out))}")
+
+
+def scenario_from(family: str, data: tuple[str, ...], options: dict[str, Any]) -> Scenario:
+    """Return the scenario that a command line means; options go before what a file says."""
+    settings = given_settings(options)
+    standardize = settings.get("standardize")
+    if standardize and family not in ("logistic",):
+        # Distances are computed from the data; logistic regression scales by its own training rows.
+        del settings["standardize"]
+        options["standardize"] = True
+    given = {
+        "data": {
+            key: _listed(options.get(key)) if key in ("features", "categorical", "distances")
+            else options.get(key)
+            for key in (
+                "target", "group", "features", "categorical", "distances", "standardize", "k",
+                "cv", "task", "encoding", "delimiter",
+            )
+        },
+        "split": {key: options.get(key) for key in ("holdout", "seed")},
+        "run": {key: options.get(key) for key in ("timeout", "gap", "jobs")},
+    }  # fmt: skip
+    sections = {
+        name: {key: value for key, value in values.items() if value is not None}
+        for name, values in given.items()
+    }
+    if family.endswith(".toml"):
+        return _over_file(read_scenario(Path(family)), data, settings, sections)
+    if not data:
+        raise ParameterError(
+            f"say which files to tune on: certune tune {family} data/*.csv --target NAME"
+        )
+    ranges = {
+        key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()
+    }
+    return Scenario(
+        {"name": family, **ranges},
+        {"files": list(data), **sections["data"]},
+        sections["split"],
+        sections["run"],
+    )
+
+
+def _over_file(
+    stored: Scenario,
+    data: tuple[str, ...],
+    settings: dict[str, Any],
+    sections: dict[str, dict[str, Any]],
+) -> Scenario:
+    files = {"files": list(data)} if data else {}
+    return Scenario(
+        {**stored.family, **settings},
+        {**stored.data, **files, **sections["data"]},
+        {**stored.split, **sections["split"]},
+        {**stored.run, **sections["run"]},
+    )
+
+
+def _listed(values: tuple[str, ...] | None) -> list[str] | None:
+    names = [name.strip() for value in values or () for name in value.split(",") if name.strip()]
+    return names or None

@@ -1,0 +1,358 @@
+"use strict";
+(function () {
+  const findings = JSON.parse(document.getElementById("findings").textContent);
+  const root = document.documentElement;
+  const axis = findings.axis;
+  const up = findings.greater_is_better;
+  const charts = [];
+
+  // Numbers as people write them.
+  const shown = (value, digits = 5) =>
+    value === null || value === undefined ? "unknown" : String(Number(Number(value).toPrecision(digits)));
+  const escaped = (text) =>
+    String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+  const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
+  const narrow = () => window.innerWidth < 640;
+
+  // Themes: that of the system until the reader chooses.
+  const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+  function applyTheme() {
+    root.dataset.theme = chosen || (prefersDark.matches ? "dark" : "light");
+    const button = document.getElementById("theme");
+    button.textContent = root.dataset.theme === "dark" ? "Light" : "Dark";
+    button.setAttribute("aria-label", `Change to ${root.dataset.theme === "dark" ? "light" : "dark"} colours`);
+    draw();
+  }
+  prefersDark.addEventListener("change", applyTheme);
+
+  // Functions of the parameter as points of a line: steps have two points for each piece.
+  function points(curve) {
+    const rows = [];
+    if (!curve.steps) {
+      curve.places.forEach((x, i) => rows.push([x, curve.values[i]]));
+      return rows;
+    }
+    curve.values.forEach((value, i) => {
+      rows.push([curve.places[i], value], [curve.places[i + 1], value]);
+    });
+    return rows;
+  }
+  function valueAt(curve, x) {
+    const { places, values, steps } = curve;
+    let low = 0, high = places.length - 2;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (places[middle] <= x) low = middle; else high = middle - 1;
+    }
+    if (steps) return values[low];
+    const a = values[low], b = values[low + 1];
+    if (a === null || b === null) return null;
+    return a + ((b - a) * (x - places[low])) / (places[low + 1] - places[low] || 1);
+  }
+
+  function textStyle() { return { color: colour("ink"), fontFamily: "inherit" }; }
+  function axisStyle(extra) {
+    return Object.assign({
+      axisLabel: { color: colour("soft"), hideOverlap: true, formatter: (v) => shown(v, 4) },
+      axisLine: { lineStyle: { color: colour("rule") } }, axisTick: { lineStyle: { color: colour("rule") } },
+      splitLine: { show: false }, nameTextStyle: { color: colour("ink"), fontSize: 13 },
+    }, extra);
+  }
+  function parameterAxis(extra) {
+    return axisStyle(Object.assign({
+      type: axis.logarithmic ? "log" : "value", name: axis.name, nameLocation: "middle", nameGap: 28,
+      min: axis.low, max: axis.high,
+    }, extra));
+  }
+  function tooltip(extra) {
+    return Object.assign({
+      confine: true, backgroundColor: colour("raised"), borderColor: colour("rule"), textStyle: textStyle(),
+    }, extra);
+  }
+  const zoom = () => [{ type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl" }, {
+    type: "slider", filterMode: "none", height: 22, bottom: 6, textStyle: { color: colour("soft") },
+    labelFormatter: (v) => shown(v, 4), showDataShadow: false, brushSelect: false,
+  }];
+
+  function chart(id, make) {
+    const box = document.getElementById(id);
+    if (!box) return null;
+    const made = { box, make, view: null };
+    charts.push(made);
+    return made;
+  }
+  function draw() {
+    for (const item of charts) {
+      if (item.view) item.view.dispose();
+      item.view = echarts.init(item.box, null, { renderer: "canvas" });
+      item.view.setOption(Object.assign({
+        animation: false, textStyle: textStyle(), backgroundColor: "transparent",
+        aria: { enabled: false },
+      }, item.make()));
+      if (item.after) item.after(item.view);
+    }
+  }
+
+  // The landscape, with instances that the reader asks for.
+  const visible = new Set();
+  function extent() {
+    const values = findings.landscape.values.filter((v) => v !== null);
+    for (const i of visible) values.push(...findings.instances[i].curve.values.filter((v) => v !== null));
+    let low = Math.min(...values), high = Math.max(...values);
+    const reach = (high - low) || 0.05;
+    for (const value of Object.values(findings.defaults))
+      if (value >= low - reach && value <= high + reach) { low = Math.min(low, value); high = Math.max(high, value); }
+    const margin = 0.08 * (high - low) || 0.05;
+    return [low - margin, high + margin];
+  }
+  function landscape() {
+    const [low, high] = extent();
+    const areas = findings.region.map(([a, b]) => [{ xAxis: a }, { xAxis: b }]);
+    const lines = [];
+    if (findings.n_free === 1) lines.push({
+      xAxis: robustPlace(), name: "robust", lineStyle: { color: colour("good"), type: "solid", width: 2 },
+      label: { formatter: "robust", color: colour("good"), position: "insideEndTop", rotate: 90, distance: [0, 4] },
+    });
+    const series = [{
+      name: "exact mean", type: "line", data: points(findings.landscape), showSymbol: false,
+      lineStyle: { width: 2.5, color: colour("line") }, itemStyle: { color: colour("line") }, z: 5,
+      markArea: { silent: true, itemStyle: { color: colour("optimum"), opacity: 0.45, borderWidth: 2, borderColor: colour("optimum") }, data: areas },
+      markLine: { symbol: "none", silent: true, data: lines },
+    }];
+    if (findings.n_free === 1) series.push({
+      name: "plateau", type: "line", data: [], itemStyle: { color: colour("good") },
+      markArea: { silent: true, itemStyle: { color: colour("good"), opacity: 0.13 }, data: [[{ xAxis: findings.plateau[0] }, { xAxis: findings.plateau[1] }]] },
+    });
+    series.push({ name: "optimal set", type: "line", data: [], itemStyle: { color: colour("optimum") } });
+    Object.entries(findings.defaults).forEach(([name, value], i) => series.push({
+      name: `${name} ${shown(value, 4)}`, type: "line", showSymbol: false, silent: true,
+      data: [[axis.low, value], [axis.high, value]],
+      lineStyle: { type: ["dashed", "dotted", [8, 3, 2, 3]][i % 3], width: 1.8, color: colour(`default-${(i % 4) + 1}`) },
+      itemStyle: { color: colour(`default-${(i % 4) + 1}`) },
+    }));
+    for (const i of visible) series.push({
+      name: findings.instances[i].name, type: "line", showSymbol: false, data: points(findings.instances[i].curve),
+      lineStyle: { width: 1, color: colour("soft") }, itemStyle: { color: colour("soft") }, z: 3,
+    });
+    return {
+      grid: { left: narrow() ? 56 : 70, right: 18, top: narrow() ? 84 : 56, bottom: 84 },
+      legend: { top: 0, textStyle: { color: colour("ink") }, inactiveColor: colour("rule"), type: "scroll",
+        pageTextStyle: { color: colour("ink") }, pageIconColor: colour("ink"), itemWidth: 20,
+        data: series.slice(0, 40).map((item) => item.name) },
+      tooltip: tooltip({ trigger: "axis", axisPointer: { type: "line", lineStyle: { color: colour("soft") } },
+        formatter: (items) => described(items.length ? items[0].axisValue : axis.low).map(escaped).join("<br>") }),
+      xAxis: parameterAxis(), dataZoom: zoom(),
+      yAxis: axisStyle({ type: "value", min: low, max: high, name: narrow() ? "" : `mean ${findings.score}`, nameLocation: "middle", nameGap: 52,
+        splitLine: { show: true, lineStyle: { color: colour("rule"), opacity: 0.6 } }, splitNumber: 4,
+        axisLabel: { color: colour("soft"), showMinLabel: false, showMaxLabel: false, formatter: (v) => shown(v, 4) } }),
+      series,
+    };
+  }
+  function robustPlace() {
+    const [a, b] = findings.plateau;
+    return axis.logarithmic ? Math.sqrt(a * b) : (a + b) / 2;
+  }
+  function described(x) {
+    const rows = [`${axis.name} = ${shown(x, 6)}`, `mean ${findings.score} ${shown(valueAt(findings.landscape, x), 6)}`];
+    for (const i of Array.from(visible).slice(0, 6))
+      rows.push(`${findings.instances[i].name}: ${shown(valueAt(findings.instances[i].curve, x), 5)}`);
+    return rows;
+  }
+  const landscapeChart = chart("landscape", landscape);
+
+  // Keyboard: left and right walk over the pieces, and what stands there is read out.
+  if (landscapeChart) {
+    const { places, steps } = findings.landscape;
+    const stops = steps
+      ? places.slice(0, -1).map((a, i) => axis.logarithmic ? Math.sqrt(a * places[i + 1]) : (a + places[i + 1]) / 2)
+      : places.filter((_, i) => i % 6 === 0);
+    let at = stops.findIndex((x) => findings.region.some(([a, b]) => a <= x && x <= b));
+    if (at < 0) at = Math.floor(stops.length / 2);
+    landscapeChart.box.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      at = Math.max(0, Math.min(stops.length - 1, at + step));
+      const place = landscapeChart.view.convertToPixel({ seriesIndex: 0 }, [stops[at], valueAt(findings.landscape, stops[at])]);
+      landscapeChart.view.dispatchAction({ type: "showTip", x: place[0], y: place[1] });
+      document.getElementById("spoken").textContent = described(stops[at]).join(", ");
+    });
+  }
+
+  // Instances as a strip of colours, sortable; a click shows the function in the landscape.
+  const stripped = findings.instances.map((item, i) => i).filter((i) => findings.instances[i].curve);
+  const orders = {
+    given: (i) => i,
+    tuned: (i) => (up ? -1 : 1) * findings.instances[i].tuned,
+    missed: (i) => -Math.abs((findings.instances[i].attainable ?? findings.instances[i].tuned) - findings.instances[i].tuned),
+    name: (i) => findings.instances[i].name,
+  };
+  function ordered() {
+    const key = orders[document.getElementById("order")?.value || "given"];
+    return stripped.slice().sort((a, b) => { const x = key(a), y = key(b); return x < y ? -1 : x > y ? 1 : a - b; });
+  }
+  // Cividis, which colour-blind readers can tell apart.
+  const ramp = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+  function heat(share) {
+    const at = Math.max(0, Math.min(1, share)) * (ramp.length - 1), i = Math.min(ramp.length - 2, Math.floor(at)), t = at - i;
+    const [a, b] = [ramp[i], ramp[i + 1]].map((hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16)));
+    return `rgb(${a.map((v, k) => Math.round(v + t * (b[k] - v))).join(",")})`;
+  }
+  function bounds(values) { const known = values.filter((v) => v !== null); return [Math.min(...known), Math.max(...known)]; }
+  function strip() {
+    const order = ordered(), named = order.length <= 40;
+    const [low, high] = bounds(stripped.flatMap((i) => findings.instances[i].curve.values));
+    const data = [];
+    order.forEach((i, row) => {
+      const { places, values, steps } = findings.instances[i].curve;
+      const n = steps ? values.length : values.length - 1;
+      for (let k = 0; k < n; k++) {
+        const value = steps ? values[k] : values[k] === null || values[k + 1] === null ? null : (values[k] + values[k + 1]) / 2;
+        data.push([places[k], places[k + 1], row, value, i]);
+      }
+    });
+    return {
+      grid: { left: named ? (narrow() ? 92 : 150) : 48, right: 18, top: 8, bottom: 84 },
+      tooltip: tooltip({ formatter: (item) => item.seriesType !== "custom" ? "" :
+        `${escaped(findings.instances[item.data[4]].name)}<br>${escaped(axis.name)} ${shown(item.data[0])} to ${shown(item.data[1])}<br>${escaped(findings.score)} ${shown(item.data[3])}` }),
+      xAxis: parameterAxis(), dataZoom: zoom(),
+      yAxis: axisStyle({ type: "category", inverse: true, data: order.map((i) => findings.instances[i].name), axisTick: { show: false },
+        name: named ? "" : `${order.length} instances`, nameLocation: "middle", nameGap: 20,
+        axisLabel: { show: named, color: colour("ink"), fontSize: 11, width: narrow() ? 80 : 138, overflow: "truncate", interval: 0 } }),
+      series: [{
+        type: "custom", data, encode: { x: [0, 1], y: 2 }, clip: true,
+        renderItem: (params, api) => {
+          const start = api.coord([api.value(0), api.value(2)]), stop = api.coord([api.value(1), api.value(2)]);
+          const height = Math.max(1, api.size([0, 1])[1] * (order.length > 60 ? 1 : 0.86));
+          const value = api.value(3);
+          // Half a pixel more leaves no seams between pieces.
+          return { type: "rect", shape: { x: start[0], y: start[1] - height / 2, width: Math.max(0.5, stop[0] - start[0] + 0.5), height },
+            style: { fill: Number.isNaN(value) || value === null ? colour("rule") : heat(high > low ? ((up ? value - low : high - value) / (high - low)) : 1) } };
+        },
+        markLine: { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: colour("optimum"), width: 2, type: "solid" },
+          data: findings.region.slice(0, 6).map(([a, b]) => ({ xAxis: axis.logarithmic ? Math.sqrt(a * b) : (a + b) / 2 })) },
+      }],
+    };
+  }
+  const stripChart = chart("strip", strip);
+  if (stripChart) {
+    stripChart.box.style.height = `${Math.min(760, Math.max(200, 100 + stripped.length * (stripped.length <= 40 ? 19 : 5)))}px`;
+    stripChart.after = (view) => view.on("click", (item) => { if (item.data) toggle(item.data[4]); });
+    document.getElementById("order").addEventListener("change", draw);
+    document.getElementById("all").addEventListener("click", () => {
+      const every = visible.size < stripped.length;
+      visible.clear();
+      if (every) stripped.forEach((i) => visible.add(i));
+      draw();
+    });
+  }
+  function toggle(i) { if (visible.has(i)) visible.delete(i); else visible.add(i); draw(); }
+
+  chart("held-out", () => {
+    const rows = findings.held_out.comparisons;
+    return {
+      grid: { left: narrow() ? 84 : 120, right: 24, top: 10, bottom: 48 },
+      tooltip: tooltip({ trigger: "item", formatter: (p) => { const r = rows[p.dataIndex]; return `against ${escaped(r.name)}: ${shown(r.difference, 3)} [${shown(r.low, 3)}, ${shown(r.high, 3)}]`; } }),
+      xAxis: axisStyle({ type: "value", name: "advantage of the tuned setting", nameLocation: "middle", nameGap: 30,
+        splitLine: { show: true, lineStyle: { color: colour("rule") } } }),
+      yAxis: axisStyle({ type: "category", data: rows.map((r) => r.name), axisLabel: { color: colour("ink") } }),
+      series: [{
+        type: "custom", data: rows.map((r, i) => [r.low, r.high, i, r.difference]), encode: { x: [0, 1, 3], y: 2 },
+        renderItem: (params, api) => {
+          const y = api.coord([0, api.value(2)])[1], a = api.coord([api.value(0), 0])[0], b = api.coord([api.value(1), 0])[0], m = api.coord([api.value(3), 0])[0];
+          return { type: "group", children: [
+            { type: "line", shape: { x1: a, y1: y, x2: b, y2: y }, style: { stroke: colour("line"), lineWidth: 3 } },
+            { type: "circle", shape: { cx: m, cy: y, r: 6 }, style: { fill: colour("line") } }] };
+        },
+        markLine: { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: colour("ink"), type: "dashed" }, data: [{ xAxis: 0 }] },
+      }],
+    };
+  });
+
+  function lines(names, series, xAxis, label) {
+    return {
+      grid: { left: narrow() ? 56 : 70, right: 18, top: 40, bottom: 48 },
+      legend: { top: 0, textStyle: { color: colour("ink") }, data: names },
+      tooltip: tooltip({ trigger: "axis", valueFormatter: (v) => shown(v) }),
+      xAxis, yAxis: axisStyle({ type: "value", scale: true, name: narrow() ? "" : label, nameLocation: "middle", nameGap: 52, splitNumber: 4,
+        splitLine: { show: true, lineStyle: { color: colour("rule"), opacity: 0.6 } } }),
+      series,
+    };
+  }
+  chart("learning", () => {
+    const { sizes, tuning, held_out } = findings.learning;
+    const line = (name, values, shade, symbol) => ({ name, type: "line", symbol, symbolSize: 8, data: sizes.map((n, i) => [n, values[i]]),
+      lineStyle: { color: colour(shade), width: 2.5 }, itemStyle: { color: colour(shade) } });
+    return lines(["on the tuning instances", "on others"],
+      [line("on the tuning instances", tuning, "optimum", "rect"), line("on others", held_out, "line", "circle")],
+      axisStyle({ type: "log", name: "tuning instances", nameLocation: "middle", nameGap: 28, min: Math.min(...sizes), max: Math.max(...sizes) }), findings.score);
+  });
+  chart("history", () => {
+    const line = (name, k, shade) => ({ name, type: "line", step: "end", showSymbol: false, data: findings.history.map((row) => [row[0], row[k]]),
+      lineStyle: { color: colour(shade), width: 2.5 }, itemStyle: { color: colour(shade) } });
+    return lines(["best", "bound"], [line("best", 1, "line"), line("bound", 2, "optimum")],
+      axisStyle({ type: "value", name: "seconds", nameLocation: "middle", nameGap: 28, min: 0 }), findings.score);
+  });
+  chart("cells", () => {
+    const { names, rectangles, lower, upper } = findings.cells;
+    const [low, high] = bounds(lower.concat(upper));
+    const ends = (a, b) => [Math.min(...rectangles.map((r) => r[a])), Math.max(...rectangles.map((r) => r[b]))];
+    const [x0, x1] = ends(0, 1), [y0, y1] = ends(2, 3);
+    const best = up ? Math.max(...lower) : Math.min(...upper);
+    return {
+      grid: { left: narrow() ? 56 : 70, right: 18, top: 10, bottom: 84 },
+      tooltip: tooltip({ formatter: (p) => p.seriesType !== "custom" ? "" : `${escaped(names[0])} ${shown(p.data[0], 4)} to ${shown(p.data[1], 4)}<br>${escaped(names[1])} ${shown(p.data[2], 4)} to ${shown(p.data[3], 4)}<br>${escaped(findings.score)} ${p.data[4] === p.data[5] ? shown(p.data[4]) : `${shown(p.data[4])} to ${shown(p.data[5])}`}` }),
+      xAxis: axisStyle({ type: "value", name: names[0], nameLocation: "middle", nameGap: 28, min: x0, max: x1 }),
+      yAxis: axisStyle({ type: "value", name: names[1], nameLocation: "middle", nameGap: 44, min: y0, max: y1 }),
+      dataZoom: zoom(),
+      series: [{
+        type: "custom", clip: true, data: rectangles.map((r, i) => [...r, lower[i], upper[i]]), encode: { x: [0, 1], y: [2, 3] },
+        renderItem: (params, api) => {
+          const a = api.coord([api.value(0), api.value(3)]), b = api.coord([api.value(1), api.value(2)]);
+          const value = (api.value(4) + api.value(5)) / 2, decided = api.value(4) === api.value(5);
+          const top = decided && value === best;
+          return { type: "rect", shape: { x: a[0], y: a[1], width: b[0] - a[0] + 0.5, height: b[1] - a[1] + 0.5 },
+            style: { fill: heat(high > low ? (up ? value - low : high - value) / (high - low) : 1), opacity: decided ? 1 : 0.55, stroke: top ? colour("optimum") : null, lineWidth: top ? 1 : 0 } };
+        },
+      }],
+    };
+  });
+  chart("importance", () => ({
+    grid: { left: narrow() ? 100 : 140, right: 50, top: 6, bottom: 40 },
+    tooltip: tooltip({ formatter: (p) => `${escaped(p.name)}: ${shown(100 * p.value, 3)} % of the variance` }),
+    xAxis: axisStyle({ type: "value", max: 1, axisLabel: { color: colour("soft"), formatter: (v) => `${Math.round(100 * v)} %` } }),
+    yAxis: axisStyle({ type: "category", inverse: true, data: findings.importance.map((r) => r.name), axisLabel: { color: colour("ink") } }),
+    series: [{ type: "bar", data: findings.importance.map((r) => r.share), itemStyle: { color: colour("line") }, barMaxWidth: 26,
+      label: { show: true, position: "right", color: colour("ink"), formatter: (p) => `${shown(100 * p.value, 3)} %` } }],
+  }));
+
+  // Tables sort by the column whose title is pressed.
+  for (const button of document.querySelectorAll("th button")) {
+    button.addEventListener("click", () => {
+      const cell = button.closest("th"), table = cell.closest("table"), body = table.tBodies[0];
+      const column = Array.from(cell.parentNode.children).indexOf(cell);
+      const down = cell.getAttribute("aria-sort") === "ascending";
+      for (const other of cell.parentNode.children) other.removeAttribute("aria-sort");
+      cell.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const key = (row) => { const text = row.children[column].textContent; const n = Number(text); return text.trim() === "" || Number.isNaN(n) ? text : n; };
+      const rows = Array.from(body.rows).sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1); });
+      rows.forEach((row) => body.appendChild(row));
+    });
+  }
+  function save(name, type, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+  document.getElementById("save-json").addEventListener("click", () => save("findings.json", "application/json", document.getElementById("findings").textContent));
+  document.getElementById("save-csv").addEventListener("click", () => save("instances.csv", "text/csv", JSON.parse(document.getElementById("table").textContent)));
+  document.getElementById("theme").addEventListener("click", () => { chosen = root.dataset.theme === "dark" ? "light" : "dark"; applyTheme(); });
+  let pending = null;
+  window.addEventListener("resize", () => { clearTimeout(pending); pending = setTimeout(draw, 120); });
+  window.addEventListener("beforeprint", () => { const before = chosen; chosen = "light"; applyTheme(); chosen = before; });
+  window.addEventListener("afterprint", applyTheme);
+  applyTheme();
+})();

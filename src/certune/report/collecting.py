@@ -1,0 +1,368 @@
+"""Collecting findings: what a tuning result knows, asked for through its own methods.
+
+This layer lies below tuning and imports nothing of it: a result is whatever has its attributes and
+methods.
+"""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from certune.dual import CellMap, DualFunction
+from certune.errors import CertuneError
+from certune.families.base import Family
+from certune.report.curves import Curve, curve_of
+from certune.report.findings import (
+    Axis,
+    CellsFinding,
+    ComparisonFinding,
+    CrossValidationFinding,
+    Findings,
+    HeldOutFinding,
+    InstanceFinding,
+    LearningFinding,
+)
+from certune.scores import Score
+from certune.space import LogReal
+
+# Curves of single instances need fewer places than the landscape.
+PLACES_OF_INSTANCES, PLACES_OF_LANDSCAPE = 120, 600
+ROBUST_SHARE = 0.01
+PACKAGES = ("certune", "numpy", "scipy", "scikit-learn", "python-flint")
+
+
+class _Units:
+    """From utilities to the score that people know."""
+
+    def __init__(self, score: Score) -> None:
+        self.score = score
+
+    def of(self, utility: Any) -> float:
+        return float(self.score.of(utility))
+
+    def pair(self, low: float, high: float) -> tuple[float, float]:
+        """Return an interval of utilities as one of scores, in order."""
+        ends = sorted((self.of(low), self.of(high)))
+        return ends[0], ends[1]
+
+    def curve(self, curve: Curve) -> Curve:
+        values = tuple(None if value is None else self.of(value) for value in curve.values)
+        return Curve(curve.places, values, curve.steps)
+
+
+def findings_of(
+    result: Any,
+    held_out: Any = None,
+    *,
+    title: str = "",
+    cells: CellMap | None = None,
+    history: Iterable[tuple[float, float, float]] = (),
+    shared_rows: bool = False,
+    command: str = "",
+    code: str = "",
+) -> Findings:
+    """Collect what a report says.
+
+    Parameters
+    ----------
+    result : TuningResult
+        The result.
+    held_out : HeldOutEvaluation, optional
+        Its best setting on held-out instances.
+    title : str, optional
+        Headline.
+    cells : CellMap, optional
+        The plane of two parameters.
+    history : iterable of (seconds, best, bound)
+        Utilities over time.
+    shared_rows : bool
+        Whether the instances are folds of the same rows, and so not independent.
+    command, code : str, optional
+        What repeats the run.
+    """
+    units = _Units(result.family.score)
+    axis = _axis(result)
+    low, high = result.family.utility_range
+    epsilon = ROBUST_SHARE * (high - low)
+    scale = "log" if axis.logarithmic else "linear"
+    plateau = result.landscape.widest_plateau(epsilon, scale)
+    robust = result.robust()
+    middle = (plateau[0] * plateau[1]) ** 0.5 if axis.logarithmic else sum(plateau) / 2
+    robust_value = result.landscape(min(max(middle, axis.low), axis.high))
+    status = result.status
+    needed_epsilon = 0.05 * (high - low)
+    return Findings(
+        title=title or f"Tuning of {type(result.family).__name__}",
+        score=units.score.name,
+        greater_is_better=units.score.greater_is_better,
+        score_range=units.pair(low, high),
+        family=repr(result.family),
+        family_fingerprint=result.family.fingerprint,
+        status=status.name,
+        status_text=status.value,
+        proved=status.name in ("OPTIMAL", "GAP_LIMIT"),
+        best_params=_plain(result.best_params),
+        best_value=result.best_score,
+        bound=result.score_bound,
+        gap=result.gap,
+        tolerance=result.family.tolerance,
+        shared_rows=shared_rows,
+        n_finished=len(result.duals) if result.family.space.n_free == 1 else len(result.instances),
+        elapsed=result.elapsed,
+        defaults={name: units.of(value) for name, value in result.baselines.items()},
+        instances=_instances(result, units, axis),
+        axis=axis,
+        n_free=result.family.space.n_free,
+        landscape=units.curve(
+            curve_of(result.landscape, logarithmic=axis.logarithmic, n_places=PLACES_OF_LANDSCAPE)
+        ),
+        region=_region(result),
+        undecided=len(result.landscape.undecided),
+        robust_params=_plain(robust),
+        robust_value=units.of(robust_value),
+        robust_loss=epsilon,
+        plateau=(float(plateau[0]), float(plateau[1])),
+        held_out=None if held_out is None else _held_out(held_out, units, result.family),
+        **({} if shared_rows else _expectations(result, held_out, units, needed_epsilon)),
+        needed_epsilon=needed_epsilon,
+        cells=None if cells is None else _cells(cells, units),
+        importance=() if cells is None else importance_of(cells),
+        history=tuple((time, units.of(best), units.of(bound)) for time, best, bound in history),
+        environment=environment(),
+        command=command,
+        code=code,
+        created=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _axis(result: Any) -> Axis:
+    landscape = result.landscape
+    free = {item.name: item for item in result.family.space.parameters}
+    logarithmic = isinstance(free.get(result.segment.name), LogReal)
+    return Axis(landscape.name, float(landscape.low), float(landscape.high), logarithmic)
+
+
+def _region(result: Any) -> tuple[tuple[float, float], ...]:
+    """Optimal intervals of the line; where several parameters are tuned, those of its landscape."""
+    return tuple((float(low), float(high)) for low, high in result.landscape.argmax())
+
+
+def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: [float(entry) for entry in value]
+        if isinstance(value, (tuple, list, np.ndarray))
+        else (value if isinstance(value, (str, bool, int)) else float(value))
+        for name, value in params.items()
+    }
+
+
+def _instances(result: Any, units: _Units, axis: Axis) -> tuple[InstanceFinding, ...]:
+    evaluation, duals = result.evaluation, list(result.duals)
+    found = []
+    for number, (name, utility) in enumerate(
+        zip(evaluation.instance_names, evaluation.utilities, strict=True)
+    ):
+        dual: DualFunction | None = duals[number] if number < len(duals) else None
+        # A line through several parameters was chosen by looking: its maximum bounds nothing.
+        own = dual if result.family.space.n_free == 1 else None
+        found.append(
+            InstanceFinding(
+                name=name,
+                tuned=units.of(utility),
+                defaults=_row(evaluation.baseline_utilities, number, units),
+                attainable=None if own is None else units.of(own.max()),
+                best_at=None if own is None else _widest(own.argmax()),
+                curve=None if dual is None else _instance_curve(dual, units, axis),
+                fingerprint=result.family.instance_fingerprint(result.instances[number]),
+            )
+        )
+    return tuple(found)
+
+
+def _instance_curve(dual: DualFunction, units: _Units, axis: Axis) -> Curve:
+    return units.curve(curve_of(dual, logarithmic=axis.logarithmic, n_places=PLACES_OF_INSTANCES))
+
+
+def _widest(intervals: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    low, high = max(intervals, key=lambda ends: ends[1] - ends[0])
+    return float(low), float(high)
+
+
+def _row(columns: Mapping[str, Sequence[Any]], number: int, units: _Units) -> dict[str, float]:
+    return {name: units.of(column[number]) for name, column in columns.items()}
+
+
+def _held_out(evaluation: Any, units: _Units, family: Family) -> HeldOutFinding:
+    unseen = not evaluation.n_known or evaluation.independent
+    interval = evaluation.interval() if unseen else None
+    compared = evaluation.comparisons() if unseen and evaluation.baseline_utilities else []
+    instances = [
+        InstanceFinding(
+            name,
+            units.of(utility),
+            _row(evaluation.baseline_utilities, number, units),
+            fingerprint=family.instance_fingerprint(evaluation.instances[number]),
+        )
+        for number, (name, utility) in enumerate(
+            zip(evaluation.instance_names, evaluation.utilities, strict=True)
+        )
+    ]
+    return HeldOutFinding(
+        value=units.of(evaluation.value),
+        interval=None if interval is None else units.pair(interval.low, interval.high),
+        defaults={name: units.of(value) for name, value in evaluation.baselines.items()},
+        comparisons=tuple(
+            ComparisonFinding(item.name, item.difference, item.interval.low, item.interval.high)
+            for item in compared
+        ),
+        instances=tuple(instances),
+        notes=tuple(evaluation.notes),
+    )
+
+
+def _expectations(
+    result: Any, held_out: Any, units: _Units, needed_epsilon: float
+) -> dict[str, Any]:
+    """What independent instances say about new ones."""
+    return {
+        "cross_validation": _cross_validation(result, units),
+        "learning": _learning(result, units),
+        "guarantee": _guarantee(result, held_out, units),
+        "needed": _needed(result, needed_epsilon),
+    }
+
+
+def _cross_validation(result: Any, units: _Units) -> CrossValidationFinding | None:
+    if len(result.duals) < 2 or result.family.space.n_free > 1:
+        return None
+    found = result.cross_validate()
+    names = result.evaluation.instance_names
+    folds = tuple(
+        {
+            "left_out": [names[index] for index in fold.left_out],
+            "setting": float(fold.selection.coordinate),
+            "tuning": units.of(float(fold.tuning_value_exact)),
+            "value": units.of(float(fold.value_exact)),
+        }
+        for fold in found.folds
+    )
+    return CrossValidationFinding(
+        units.of(found.value_estimate), found.standard_error, found.optimism_estimate, folds
+    )
+
+
+def _learning(result: Any, units: _Units) -> LearningFinding | None:
+    if len(result.duals) < 4 or result.family.space.n_free > 1:
+        return None
+    curve = result.learning_curve()
+    return LearningFinding(
+        tuple(int(size) for size in curve.sizes),
+        tuple(units.of(value) for value in curve.tuning),
+        tuple(units.of(value) for value in curve.held_out),
+    )
+
+
+def _guarantee(result: Any, held_out: Any, units: _Units) -> dict[str, Any] | None:
+    unseen = held_out is not None and (not held_out.n_known or held_out.independent)
+    try:
+        found = result.guarantee(held_out=held_out if unseen else None)
+    except CertuneError:
+        # A line through a larger space has functions that bounds may not use.
+        return None
+    record: dict[str, Any] = found.to_dict()
+    return {
+        "delta": record["delta"],
+        "expected": units.of(record["expected_utility"]),
+        "vacuous": record["vacuous"],
+        "by": found.tightest.name,
+        "bounds": [
+            {
+                "name": bound.name,
+                "expected": units.of(bound.expected_utility),
+                "vacuous": bound.vacuous,
+                "evidence": str(bound.evidence),
+                "label": bound.label,
+                "formula": bound.formula,
+            }
+            for bound in found.bounds
+        ],
+        "assumptions": list(found.assumptions),
+    }
+
+
+def _needed(result: Any, epsilon: float) -> tuple[dict[str, Any], ...]:
+    try:
+        found = result.instances_needed(epsilon)
+    except CertuneError:
+        return ()
+    return tuple(
+        {
+            "n_instances": item.n_instances,
+            "purpose": item.purpose,
+            "label": item.label,
+            "estimate": item.is_estimate,
+        }
+        for item in found
+    )
+
+
+def _cells(cells: CellMap, units: _Units) -> CellsFinding:
+    pairs = [
+        units.pair(float(low), float(high))
+        for low, high in zip(cells.lower, cells.upper, strict=True)
+    ]
+    return CellsFinding(
+        (str(cells.names[0]), str(cells.names[1])),
+        tuple(tuple(map(float, row)) for row in cells.rectangles),  # type: ignore[misc]
+        tuple(low for low, _ in pairs),
+        tuple(high for _, high in pairs),
+    )
+
+
+def importance_of(cells: CellMap) -> tuple[dict[str, Any], ...]:
+    """Return the share of the landscape's variance that each of two parameters has alone.
+
+    The functional analysis of variance on the true landscape, by integration over its rectangles:
+    no setting is sampled. Slivers that are not decided count with the middle of their bounds.
+    """
+    boxes = np.asarray(cells.rectangles, dtype=np.float64)
+    values = np.array(
+        [float(low + high) / 2 for low, high in zip(cells.lower, cells.upper, strict=True)]
+    )
+    areas = (boxes[:, 1] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 2])
+    mean = float(values @ areas / areas.sum())
+    total = float((values - mean) ** 2 @ areas / areas.sum())
+    alone = []
+    for first, second, name in ((0, 2, cells.names[0]), (2, 0, cells.names[1])):
+        edges = np.unique(boxes[:, [first, first + 1]])
+        sums, lengths = np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
+        for box, value in zip(boxes, values, strict=True):
+            start, stop = np.searchsorted(edges, box[[first, first + 1]])
+            sums[start:stop] += value * (box[second + 1] - box[second])
+            lengths[start:stop] += box[second + 1] - box[second]
+        effect = sums / lengths - mean
+        widths = np.diff(edges)
+        alone.append((str(name), float(effect**2 @ widths / widths.sum())))
+    # What is left of a constant landscape is rounding.
+    if total <= 1e-24 * max(1.0, float(np.abs(values).max())) ** 2:
+        return tuple({"name": name, "share": 0.0} for name, _ in alone)
+    together = max(0.0, total - sum(part for _, part in alone))
+    rows = [*alone, ("both together", together)]
+    return tuple({"name": name, "share": min(1.0, part / total)} for name, part in rows)
+
+
+def environment() -> dict[str, str]:
+    """Return versions and machine."""
+    found = {"python": platform.python_version(), "machine": platform.platform()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,305 @@
+"""The verdict in words: what people ask first of a tuning run, and what the findings answer.
+
+Plateau before point: where the optimum is narrow, the setting that is recommended is the centre of
+the widest plateau that loses at most a hundredth of the score's range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from certune.report.findings import Findings
+
+# An optimal set is a spike if it takes less than this share of the range.
+NARROW_SHARE = 0.02
+# An optimum this near to an end of the range, as a share of it, is at the edge.
+EDGE_SHARE = 1e-3
+FEW_HELD_OUT = 30
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question, its answer, and what stands behind the numbers.
+
+    Attributes
+    ----------
+    question, text : str
+        In words.
+    tone : {"good", "plain", "warning"}
+        How it is shown.
+    source : str
+        The result or the method behind the numbers.
+    """
+
+    question: str
+    text: str
+    tone: str
+    source: str = ""
+
+
+def verdict(findings: Findings) -> list[Answer]:
+    """Return the answers, the most important first."""
+    answers = [
+        _recommended(findings),
+        _proved(findings),
+        _better(findings),
+        _held_out(findings),
+        _plateau(findings),
+        _more(findings),
+    ]
+    return [answer for answer in answers if answer is not None]
+
+
+def shown(value: float | None, digits: int = 4) -> str:
+    """Return a number as people write it."""
+    return "unknown" if value is None else f"{value:.{digits}g}"
+
+
+def shown_params(params: Mapping[str, Any]) -> str:
+    """Return a setting in words."""
+    parts = []
+    for name, value in params.items():
+        if isinstance(value, (list, tuple)):
+            parts.append(f"{name} = ({', '.join(f'{entry:.5g}' for entry in value)})")
+        elif isinstance(value, float):
+            parts.append(f"{name} = {value:.6g}")
+        else:
+            parts.append(f"{name} = {value}")
+    return ", ".join(parts)
+
+
+def is_spike(findings: Findings) -> bool:
+    """Tell whether the optimum is narrow, and the widest plateau nearly as good lies elsewhere."""
+    if findings.n_free > 1:
+        return False
+    low, high = findings.plateau
+    if any(low <= start and stop <= high for start, stop in findings.region):
+        return False
+    return max(findings.axis.share(*ends) for ends in findings.region) < NARROW_SHARE
+
+
+def edges_touched(findings: Findings) -> list[str]:
+    """Return which ends of the range the optimum touches: "low", "high"."""
+    if findings.n_free > 1:
+        return []
+    axis, touched = findings.axis, []
+    if any(axis.share(axis.low, low) <= EDGE_SHARE for low, _ in findings.region):
+        touched.append("low")
+    if any(axis.share(high, axis.high) <= EDGE_SHARE for _, high in findings.region):
+        touched.append("high")
+    return touched
+
+
+def wider_range(findings: Findings) -> tuple[float, float]:
+    """Return a range to try if the optimum is at the edge."""
+    axis, touched = findings.axis, edges_touched(findings)
+    low, high = axis.low, axis.high
+    if axis.logarithmic:
+        return (low / 100 if "low" in touched else low, high * 100 if "high" in touched else high)
+    width = high - low
+    return (low - width if "low" in touched else low, high + width if "high" in touched else high)
+
+
+def _recommended(findings: Findings) -> Answer:
+    if is_spike(findings):
+        loss = findings.advantage(findings.robust_value)
+        return Answer(
+            "What should I use?",
+            f"{shown_params(findings.robust_params)}: the centre of the widest plateau, "
+            f"[{shown(findings.plateau[0])}, {shown(findings.plateau[1])}], "
+            f"{findings.score} {shown(findings.robust_value)}. The very best, "
+            f"{shown_params(findings.best_params)} with {shown(findings.best_value)}, is a narrow "
+            f"spike and better by {shown(loss, 2)} only.",
+            "good",
+            "plateau: all settings that lose at most a hundredth of the score's range",
+        )
+    return Answer(
+        "What should I use?",
+        f"{shown_params(findings.best_params)}: mean {findings.score} "
+        f"{shown(findings.best_value)} over {_count(len(findings.instances), 'instance')}.",
+        "good",
+    )
+
+
+def _proved(findings: Findings) -> Answer:
+    where = _range(findings)
+    comparison = "above" if findings.greater_is_better else "below"
+    n = _count(len(findings.instances), "instance")
+    if findings.status == "OPTIMAL":
+        within = f" (up to {findings.gap:.1g})" if findings.gap else ""
+        return Answer(
+            "Is it proved?",
+            f"Yes. No setting{where} has a mean {findings.score} {comparison} "
+            f"{shown(findings.best_value)} on these {n}{within}.",
+            "good",
+            "exact functions of the parameter (thm:piecewise-pfaffian); certificate.json can be "
+            "checked by certune verify",
+        )
+    if findings.status in ("SEARCHED", "UNPROVED"):
+        return Answer("Is it proved?", f"No: {findings.status_text}.", "warning")
+    return Answer(
+        "Is it proved?",
+        f"Up to a gap: {findings.status_text}. No setting{where} can be {comparison} "
+        f"{shown(findings.bound)}; the one found has {shown(findings.best_value)}, so at most "
+        f"{shown(findings.gap, 3)} is missing.",
+        "good" if findings.status == "GAP_LIMIT" else "warning",
+        "an upper bound that holds for all instances, finished or not",
+    )
+
+
+def _better(findings: Findings) -> Answer | None:
+    best = findings.best_default
+    if best is None:
+        return None
+    name, value = best
+    gain = findings.advantage(value)
+    others = "; ".join(
+        f"{other} {shown(score)}" for other, score in findings.defaults.items() if other != name
+    )
+    rest = f" The other defaults: {others}." if others else ""
+    if gain > 0:
+        text = (
+            f"By {shown(gain, 3)} over the best default, {name} ({shown(value)}), on the tuning "
+            f"instances.{rest}"
+        )
+        return Answer("How much better than the defaults?", text, "good")
+    if gain == 0:
+        text = f"Not at all: the default {name} is optimal too ({shown(value)}).{rest}"
+        return Answer("How much better than the defaults?", text, "plain")
+    text = (
+        f"It is not: {name} reaches {shown(value)}, outside the range or set for each instance: "
+        f"widen the range to include it.{rest}"
+    )
+    return Answer("How much better than the defaults?", text, "warning")
+
+
+def _held_out(findings: Findings) -> Answer:
+    question, held = "Is that clear on instances it has not seen?", findings.held_out
+    if held is None:
+        found = findings.cross_validation
+        if found is None and findings.shared_rows:
+            return Answer(
+                question,
+                "Unknown: the folds share their rows, so that all of them took part in tuning. "
+                "Keep rows back with --holdout 0.25.",
+                "plain",
+            )
+        if found is None:
+            return Answer(
+                question,
+                "Unknown: there are no held-out instances. Keep some back with --holdout 0.25, or "
+                "pass others to result.evaluate.",
+                "warning",
+            )
+        return Answer(
+            question,
+            f"Not measured on held-out instances. Tuning without each fold in turn estimates "
+            f"{findings.score} {shown(found.value)} ± {shown(found.standard_error, 2)} on others.",
+            "plain",
+            "cross-validation over instances, each fold tuned exactly",
+        )
+    if held.interval is None:
+        return Answer(question, "Unknown: some held-out instances were used in tuning.", "warning")
+    best = findings.best_default
+    n = len(held.instances)
+    if n == 1:
+        against = "" if best is None or best[0] not in held.defaults else (
+            f", {best[0]} {shown(held.defaults[best[0]])}"
+        )  # fmt: skip
+        return Answer(
+            question,
+            f"On what was held out ({held.instances[0].name}) it has {shown(held.value)}{against}. "
+            "One measurement says nothing about the spread.",
+            "plain",
+        )
+    text = (
+        f"On {_count(n, 'held-out instance')} it has {shown(held.value)}, in expectation "
+        f"between {shown(held.interval[0])} and {shown(held.interval[1])} (95 %)."
+    )
+    compared = {item.name: item for item in held.comparisons}
+    if best is None or best[0] not in compared:
+        return Answer(question, text, "plain", "betting confidence interval")
+    against_best = compared[best[0]]
+    advantage = f"Against {against_best.name}: {against_best.difference:+.3g} "
+    advantage += f"[{against_best.low:+.3g}, {against_best.high:+.3g}]"
+    if against_best.low > 0:
+        return Answer(question, f"Yes. {text} {advantage}.", "good", "paired betting interval")
+    if against_best.high < 0:
+        told = f"No, the default is better there. {text} {advantage}: use {against_best.name}."
+        return Answer(question, told, "warning", "paired betting interval")
+    hint = f": {n} are few, hold back more" if n < FEW_HELD_OUT else ""
+    return Answer(
+        question, f"Not clear{hint}. {text} {advantage}.", "plain", "paired betting interval"
+    )
+
+
+def _plateau(findings: Findings) -> Answer | None:
+    if findings.n_free > 1:
+        return None
+    question = "Is the optimum stable, and inside my range?"
+    touched = edges_touched(findings)
+    widest = max(findings.region, key=lambda ends: findings.axis.share(*ends))
+    share = findings.axis.share(*widest)
+    where = f"[{shown(widest[0], 5)}, {shown(widest[1], 5)}]"
+    wide = f"The optimal set is {where}, {_percent(share)} of the range"
+    if len(findings.region) > 1:
+        wide += f", and {_count(len(findings.region) - 1, 'further interval')}"
+    if touched:
+        low, high = wider_range(findings)
+        ends = " and ".join({"low": "lower", "high": "upper"}[end] for end in touched)
+        return Answer(
+            question,
+            f"{wide}. It touches the {ends} end of the range: try {findings.axis.name} in "
+            f"[{shown(low)}, {shown(high)}].",
+            "warning",
+        )
+    plateau = findings.plateau
+    near = (
+        f"settings in [{shown(plateau[0], 5)}, {shown(plateau[1], 5)}] "
+        f"({_percent(findings.axis.share(*plateau))} of the range) are within "
+        f"{shown(findings.robust_loss, 2)} of it"
+    )
+    if is_spike(findings):
+        return Answer(question, f"{wide}: a spike. But {near}.", "warning")
+    return Answer(question, f"{wide}; {near}.", "good")
+
+
+def _more(findings: Findings) -> Answer | None:
+    question = "Would more instances help?"
+    estimates = [item for item in findings.needed if "optimism" in item["purpose"]]
+    found = findings.cross_validation
+    if found is None:
+        return None
+    text = (
+        f"The tuned score is about {shown(max(found.optimism, 0.0), 2)} too good for new instances"
+    )
+    if estimates:
+        text += (
+            f"; about {estimates[0]['n_instances']:,} instances would bring a proved bound of that "
+            f"down to {shown(findings.needed_epsilon, 2)}"
+        )
+    tone = "plain" if found.optimism > findings.robust_loss else "good"
+    conclusion = (
+        ". More instances would help." if found.optimism > findings.robust_loss
+        else ": more instances would change little."
+    )  # fmt: skip
+    return Answer(question, text + conclusion, tone, "learning curve and Rademacher complexity")
+
+
+def _range(findings: Findings) -> str:
+    if findings.n_free > 1:
+        return " in the space"
+    axis = findings.axis
+    return f" with {axis.name} in [{shown(axis.low)}, {shown(axis.high)}]"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.001:
+        return "less than 0.1 %"
+    return f"{100 * share:.3g} %"

@@ -1,0 +1,68 @@
+"""Scenario files: written for the data at hand, checked with key and line."""
+
+import json
+
+import pytest
+
+RIGHT = """\
+[family]
+name = "linkage"
+alpha = [-3, 3]
+
+[data]
+files = ["data/*.csv"]
+target = "label"
+
+[split]
+holdout = 0.25
+"""
+
+
+@pytest.mark.parametrize(
+    ("family", "data", "target"),
+    [
+        ("linkage", "data", "label"),
+        ("logistic", "train.csv", "y"),
+        ("labeling", "points.csv", "label"),
+    ],
+)
+def test_what_init_writes_can_be_checked_and_tuned(run, place, family, data, target):
+    run("init", data, "--family", family)
+    text = (place / "scenario.toml").read_text()
+    assert f'target = "{target}"' in text and "# columns: " in text
+    assert "is right" in run("check", "scenario.toml").stdout
+    assert json.loads(run("tune", "scenario.toml", "--json", "-q").stdout)["proved"]
+    assert "exists" in run("init", data, exit_code=1).stderr
+
+
+def test_options_go_before_the_file(run, place):
+    (place / "s.toml").write_text(RIGHT)
+    summary = json.loads(run("tune", "s.toml", "--holdout", "0.5", "--json", "-q").stdout)
+    assert summary["held_out"]["n_instances"] == 4
+
+
+MISTAKES = {
+    ("linkage", "linkag"): "line 2: there is no family 'linkag'; did you mean 'linkage'?",
+    ("alpha =", "alfa ="): "line 3: [family] has no key 'alfa'; did you mean 'alpha'?",
+    ("[-3, 3]", "3"): "line 3: alpha must be a range [low, high], got 3",
+    ("[-3, 3]", "[1, 2, 3]"): "line 3: alpha must be a range",
+    ("[split]", "[splits]"): "line 9: there is no section [splits]; did you mean 'split'?",
+    ("holdout = 0.25", 'holdout = "much"'): "line 10: holdout must be a number",
+    ("holdout = 0.25", "holdout = 1.5"): "holdout must be a share",
+    ("files = ", "file = "): "line 6: [data] has no key 'file'; did you mean 'files'?",
+    ('files = ["data/*.csv"]', ""): "[data] must have files",
+    ('["data/*.csv"]', '"data/*.csv"'): "line 6: files must be a list of texts",
+    ('target = "label"', "target = label"): "is not a TOML file",
+    ('"label"', '"lable"'): "did you mean 'label'",
+    ("data/*.csv", "dta/*.csv"): "no file matches",
+    ("alpha = [-3, 3]", "lam = [1, 2]"): "linkage has no option 'lam'",
+    ("[family]\nname", "family = 3\n[other]\nname"): "there is no section [other]",
+}
+
+
+@pytest.mark.parametrize("change", MISTAKES, ids=str)
+def test_a_mistake_is_named_with_its_line(run, place, change):
+    text = RIGHT.replace(*change)
+    assert text != RIGHT
+    (place / "s.toml").write_text(text)
+    assert MISTAKES[change] in " ".join(run("check", "s.toml", exit_code=1).stderr.split())

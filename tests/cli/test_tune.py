@@ -1,0 +1,231 @@
+"""``certune tune`` and what is done with a run: from files to a page, and mistakes on the way."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import certune as ct
+from certune.cli import main
+
+FAST = ("--alpha", -3, 3)
+
+
+def tuned(run, *arguments):
+    return json.loads(run("tune", *arguments, "--json", "-q").stdout)
+
+
+def test_a_folder_of_files_becomes_a_run(run, place):
+    done = run(
+        "tune", "linkage", "data", "--target", "label", "--holdout", 0.25, *FAST, "--out", "run"
+    )
+    assert "Is it proved? Yes." in " ".join(done.stdout.split())
+    assert "certune open run" in done.stdout
+    names = {path.name for path in (place / "run").iterdir()}
+    assert names == {
+        "scenario.toml", "findings.json", "result.json", "instances.csv", "certificate.json",
+        "report.html",
+    }  # fmt: skip
+    summary = json.loads((place / "run" / "result.json").read_text())
+    assert summary["n_instances"] == 6 and summary["held_out"]["n_instances"] == 2
+    assert json.loads(run("show", "run", "--json").stdout) == summary
+    assert "d0" in run("show", "run", "--instances").stdout
+    assert (place / "run" / "report.html").stat().st_size < 2e6
+    assert run("open", "run", "--print").stdout.startswith("file:///")
+    assert "verified" in run("verify", "run").stdout
+
+
+def test_the_command_gives_what_the_library_gives(run, place):
+    summary = tuned(run, "linkage", "data/*.csv", "--target", "label", *FAST)
+    instances = ct.from_csv("data/*.csv", target="label")
+    result = ct.tune(ct.Linkage(alpha=(-3, 3)), instances)
+    assert summary["best_value"] == result.best_value
+    assert summary["best_params"] == result.best_params
+    assert summary["defaults"] == result.baselines
+    assert summary["held_out"] is None
+
+
+def test_groups_equal_files(run, place):
+    by_file = tuned(run, "linkage", "data", "--target", "label", *FAST)
+    by_group = tuned(run, "linkage", "all.csv", "--target", "label", "--group", "site", *FAST)
+    assert by_file["best_value"] == by_group["best_value"] and by_group["n_instances"] == 8
+
+
+def test_logistic_by_folds(run, place):
+    summary = tuned(run, "logistic", "train.csv", "--target", "y", "--cv", 3)
+    instances = ct.from_csv("train.csv", target="y", task="classification", cv=3)
+    result = ct.tune(ct.RegularizedLogistic(), instances)
+    assert summary["best_params"] == result.best_params and summary["n_instances"] == 3
+
+
+def test_logistic_holds_rows_back(run, place):
+    summary = tuned(run, "logistic", "train.csv", "--target", "y", "--cv", 3, "--holdout", 0.2)
+    assert summary["held_out"]["n_instances"] == 1
+
+
+def test_labeling(run, place):
+    summary = tuned(run, "labeling", "points.csv", "--target", "label", "--cv", 3)
+    assert summary["status"] == "OPTIMAL" and summary["n_instances"] == 3
+
+
+def test_several_distances_with_tuned_weights(run, place):
+    data = ("data/d0.csv", "--target", "label", "--alpha", 1, 2)
+    summary = tuned(
+        run, "linkage", *data, "--distance", "euclidean", "--distance", "cityblock",
+        "--weights", "tune",
+    )  # fmt: skip
+    assert len(summary["best_params"]["weights"]) == 2
+
+
+def test_arrays_as_instances(run, place):
+    for number, instance in enumerate(ct.datasets.random_clustering(3, 3, 4)):
+        np.savez(place / f"{number}.npz", points=instance.points, target=instance.target)
+    assert tuned(run, "linkage", "*.npz", *FAST)["n_instances"] == 3
+
+
+OWN = """
+import numpy as np
+import certune as ct
+
+def family():
+    return ct.Linkage("min-max", alpha=(-3, 3))
+
+def read_instance(path):
+    table = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
+    points = np.column_stack([table["x"], table["y"]])
+    return ct.ClusteringInstance(points, target=table["label"], name=path.stem)
+"""
+
+
+def test_a_family_of_ones_own(run, place):
+    (place / "own_family.py").write_text(OWN)
+    summary = tuned(run, "own_family:family", "data")
+    instances = ct.from_csv("data", target="label")
+    assert (
+        summary["best_value"] == ct.tune(ct.Linkage("min-max", alpha=(-3, 3)), instances).best_value
+    )
+
+
+def test_a_run_can_be_repeated_from_its_scenario(run, place):
+    arguments = ("data", "--target", "label", "--holdout", 0.25, "--seed", 5, *FAST)
+    run("tune", "linkage", *arguments, "--out", "deep/run", "-q")
+    first = json.loads((place / "deep/run/result.json").read_text())
+    again = tuned(run, "deep/run/scenario.toml")
+    for key in ("best_params", "best_value", "held_out", "best_region"):
+        assert first[key] == again[key]
+
+
+def test_a_changed_certificate_is_not_verified(run, place):
+    run("tune", "linkage", "data", "--target", "label", *FAST, "--out", "run", "-q")
+    path = place / "data" / "d0.csv"
+    path.write_text(path.read_text().replace("c0", "c1", 1))
+    assert "NOT VERIFIED" in run("verify", "run", exit_code=3).stdout
+
+
+def test_a_run_is_not_overwritten_unless_asked(run, place):
+    arguments = ("tune", "linkage", "data/d0.csv", "--target", "label", *FAST, "-q", "--out")
+    run(*arguments, "run")
+    assert "--overwrite" in run(*arguments, "run", exit_code=1).stderr
+    run(*arguments, "run", "--overwrite")
+    assert "other files" in run(*arguments, "data", exit_code=1).stderr
+
+
+def test_the_report_is_written_again(run, place):
+    run("tune", "linkage", "data/d0.csv", "--target", "label", *FAST, "-q", "--out", "run")
+    before = (place / "run/report.html").read_text()
+    run("report", "run", "--to", "other.html")
+    assert (place / "other.html").read_text() == before
+
+
+MISTAKES = {
+    ("tune", "linkag", "data", "--target", "label"): "no family 'linkag'; did you mean 'linkage'?",
+    ("tune", "linkage", "dta", "--target", "label"): "there is no file dta: the folder . has",
+    ("tune", "linkage", "data/*.tsv", "--target", "label"): "no file matches 'data/*.tsv'",
+    ("tune", "linkage", "data", "--target", "lable"): "did you mean 'label'",
+    ("tune", "linkage", "data"): "--target NAME",
+    ("tune", "linkage"): "certune tune linkage data/*.csv --target NAME",
+    ("tune", "linkage", "empty", "--target", "label"): "the folder empty is empty",
+    ("tune", "linkage", "data", "--target", "label", "--group", "sit"): "no column 'sit'",
+    ("tune", "linkage", "data", "--target", "label", "--lam", "1", "2"): "no option 'lam'",
+    (
+        "tune",
+        "linkage",
+        "data",
+        "--target",
+        "label",
+        "--cv",
+        "3",
+    ): "cv has no meaning for clustering",
+    ("tune", "linkage", "data", "--target", "label", "--alpha", "3", "-3"): "alpha",
+    ("tune", "linkage", "data/d0.csv", "--target", "label", "--holdout", "0.5"): "single instance",
+    ("tune", "linkage", "data", "--target", "label", "--holdout", "0.99"): "some are left",
+    ("tune", "linkage", "data", "--target", "label", "--distance", "euklid"): "euklid",
+    ("tune", "logistic", "points.csv", "--target", "label"): "two classes",
+    ("tune", "nowhere:family", "data"): "cannot import the module 'nowhere'",
+    ("tune", "math:pi", "data"): "must be a certune family",
+    ("tune", "math:pie", "data"): "did you mean 'pi'",
+    ("tune", "none.toml"): "cannot read none.toml",
+    ("show", "nowhere"): "there is no run nowhere",
+    ("show", "data"): "no run directory",
+    ("report", "data"): "no run directory",
+    ("verify", "data"): "has no scenario.toml",
+    ("open", "data"): "no run directory",
+    ("init", "empty"): "the folder empty is empty",
+    ("online", "data", "--state", "s"): "has no .npz file of arrays (it has d0.csv",
+    ("online", "empty", "--state", "s"): "it is empty",
+    ("online", "-", "--state", "s"): "no path to an instance came on stdin",
+}
+
+
+@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
+def test_a_mistake_is_one_line_with_a_remedy(run, place, arguments):
+    (place / "empty").mkdir()
+    failed = run(*arguments, exit_code=1)
+    message = " ".join(failed.stderr.split())
+    assert message.startswith("Error: ") and MISTAKES[arguments] in message
+    assert not failed.stdout
+
+
+@pytest.mark.parametrize("arguments", [("tune",), ("tune", "linkage", "data", "--holdout", "2")])
+def test_wrong_usage_ends_with_code_2(run, place, arguments):
+    run(*arguments, exit_code=2)
+
+
+# Examples of --help run as they are written
+
+
+def examples_of(command):
+    text = CliRunner().invoke(main, [command, "--help"]).output
+    return re.findall(r"^\s+certune (.*)$", text.partition("Examples:")[2], flags=re.MULTILINE)
+
+
+def test_examples_of_help_run(run, place):
+    (place / "mymodule.py").write_text(OWN)
+    ran = []
+    for command in ("tune", "show", "report", "open", "verify", "init", "check"):
+        for example in examples_of(command):
+            arguments = shlex.split(example)
+            if command == "open":
+                arguments.append("--print")
+            run(*arguments)
+            ran.append(example)
+    assert len(ran) >= 14
+
+
+def test_metrics_are_those_of_the_family():
+    from certune.cli.families import METRICS
+    from certune.families.logistic import family
+
+    assert METRICS == tuple(family.METRICS)
+
+
+def test_help_needs_no_solver():
+    heavy = "{'numba', 'scipy', 'sklearn', 'matplotlib'}"
+    script = f"import sys; import certune.cli; print(sorted({heavy} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert found.stdout.strip() == "[]", found.stderr

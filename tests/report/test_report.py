@@ -1,0 +1,186 @@
+"""Findings, the verdict in words, and the page that is made of them."""
+
+import itertools
+import json
+import re
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import pytest
+
+import certune as ct
+from certune.report import Findings, findings_of, verdict, write_report
+from certune.report.collecting import importance_of
+from certune.report.page import page_of
+from certune.report.verdict import edges_touched, is_spike, wider_range
+from certune.testing import StepFamily, StepInstance
+
+
+def steps(*pairs):
+    return [
+        StepInstance(places, tuple(map(Fraction, values)), name=f"i{n}")
+        for n, (places, values) in enumerate(pairs)
+    ]
+
+
+@pytest.fixture(scope="module")
+def plain():
+    instances = ct.datasets.random_clustering(8, n_clusters=3, n_per_cluster=5, spread=0.4)
+    result = ct.tune(ct.Linkage(alpha=(-3, 3)), instances[:6])
+    return result, findings_of(result, result.evaluate(instances[6:]), command="certune x <y>")
+
+
+def said(findings, question):
+    return next(answer for answer in verdict(findings) if question in answer.question)
+
+
+def test_findings_are_those_of_the_result(plain):
+    result, findings = plain
+    assert findings.best_value == result.best_value and findings.bound == result.upper_bound
+    assert findings.defaults == result.baselines
+    for item, dual in zip(findings.instances, result.duals, strict=True):
+        assert item.attainable == dual.max()
+        # The drawn steps are the function itself, in the middle of each.
+        ends = itertools.pairwise(item.curve.places)
+        for (low, high), value in zip(ends, item.curve.values, strict=True):
+            assert dual((low + high) / 2) == value
+
+
+def test_findings_survive_a_file(plain):
+    findings = plain[1]
+    text = findings.to_json()
+    assert Findings.from_json(text).to_json() == text
+    for damaged in (
+        text[:-20],
+        "[]",
+        "{}",
+        text.replace("findings 1", "findings 9"),
+        text.replace('"axis"', '"axes"'),
+    ):
+        with pytest.raises(ct.InputError):
+            Findings.from_json(damaged)
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.identities, self.tags, self.links = [], [], []
+        self.open = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.tags.append(tag)
+        self.identities += [given["id"]] if "id" in given else []
+        self.links += [given[key] for key in ("src", "href") if key in given]
+        if tag not in ("meta", "link", "br", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_loads_nothing(plain, tmp_path):
+    write_report(tmp_path / "report.html", plain[1])
+    text = (tmp_path / "report.html").read_text()
+    page = Page(text)
+    assert not page.open and not page.links and "img" not in page.tags
+    assert len(set(page.identities)) == len(page.identities)
+    # Every place that the script looks for by a fixed name is there.
+    assert {"landscape", "strip", "held-out", "order", "all", "theme", "spoken", "findings"} <= set(
+        page.identities
+    )
+    assert len(text) < 2e6 and [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_names_cannot_break_the_page(plain):
+    evil = "</script><script>alert(1)</script>"
+    item = replace(plain[1].instances[0], name=evil)
+    findings = replace(plain[1], title=evil, instances=(item, *plain[1].instances[1:]))
+    text = page_of(findings)
+    assert "<script>alert" not in text
+    stored = re.search(r'id="findings">(.*?)</script>', text, flags=re.DOTALL)[1]
+    assert json.loads(stored)["title"] == evil
+
+
+def test_words_for_a_proved_optimum_with_held_out_instances(plain):
+    result, findings = plain
+    assert said(findings, "proved").text.startswith("Yes. No setting with alpha in [-3, 3]")
+    assert "2 held-out instances" in said(findings, "not seen").text
+    name, value = findings.best_default
+    assert value == max(result.baselines.values()) and name in said(findings, "better").text
+
+
+def test_a_spike_is_told_and_the_plateau_recommended():
+    instances = steps(((0.1, 0.5, 0.501, 0.9), (0, 0.795, 0.8, 0.795, 0)))
+    far = steps(((0.1, 0.101, 0.4, 0.9), (0, 0.8, 0, 0.795, 0)))
+    spike = findings_of(ct.tune(StepFamily(), far))
+    assert is_spike(spike) and "narrow spike" in said(spike, "use").text
+    assert "a spike" in said(spike, "stable").text
+    assert 0.4 < spike.robust_params["x"] < 0.9
+    # A narrow optimum inside the widest plateau is no spike.
+    assert not is_spike(findings_of(ct.tune(StepFamily(), instances)))
+
+
+def test_the_edge_of_the_range_is_told():
+    findings = findings_of(ct.tune(StepFamily(), steps(((0.9,), (0, 1)))))
+    assert edges_touched(findings) == ["high"]
+    assert wider_range(findings) == (0.0, 2.0)
+    assert said(findings, "stable").tone == "warning" and "[0, 2]" in said(findings, "stable").text
+
+
+def test_an_early_end_is_told():
+    result = ct.tune(
+        StepFamily(), steps(((0.5,), (0, 1)), ((0.5,), (1, 0))), callbacks=[lambda state: True]
+    )
+    answer = said(findings_of(result), "proved")
+    assert answer.tone == "warning" and "at most 0.5 is missing" in answer.text
+
+
+def test_folds_of_the_same_rows_promise_nothing(plain):
+    findings = findings_of(plain[0], shared_rows=True)
+    assert findings.guarantee is None and findings.cross_validation is None
+    assert "share their rows" in said(findings, "not seen").text
+
+
+def test_importance_is_the_exact_variance_of_the_landscape():
+    # f = x0 < 1/2 plus twice x1 < 1/4: variances 1/4 and 4 * 3/16, no interaction.
+    rectangles = [(0, 0.5, 0, 0.25), (0.5, 1, 0, 0.25), (0, 0.5, 0.25, 1), (0.5, 1, 0.25, 1)]
+    values = (3, 2, 1, 0)
+    cells = ct.CellMap(("a", "b"), rectangles, values, values)
+    shares = {row["name"]: row["share"] for row in importance_of(cells)}
+    assert shares["a"] == pytest.approx(0.25) and shares["b"] == pytest.approx(0.75)
+    assert shares["both together"] == pytest.approx(0, abs=1e-12)
+
+
+def test_two_parameters_have_a_map():
+    instances = ct.datasets.random_clustering(2, 3, 4, metrics=("euclidean", "cityblock"))
+    family = ct.Linkage(alpha=(0.5, 4), weights="tune", n_metrics=2)
+    cells = ct.cell_map(family, instances, resolution=16)
+    findings = findings_of(ct.tune(family, instances), cells=cells)
+    again = Findings.from_json(findings.to_json())
+    assert again.cells.names == ("alpha", "weights[1]") and 'id="cells"' in page_of(again)
+
+
+def test_a_result_writes_its_report(plain, tmp_path):
+    result, findings = plain
+    held_out = ct.datasets.random_clustering(8, n_clusters=3, n_per_cluster=5, spread=0.4)[6:]
+    result.report(tmp_path / "report.html", held_out, title="Mine & yours")
+    text = (tmp_path / "report.html").read_text()
+    assert "<h1>Mine &amp; yours</h1>" in text and "2 held-out instances" in text
+    with pytest.raises(ct.InputError, match="cannot write"):
+        result.report(tmp_path / "nowhere" / "report.html")
+
+
+def test_losses_are_shown_as_losses():
+    instances = ct.datasets.breast_cancer_classification(4)
+    family = ct.RegularizedLogistic(lam=(1e-4, 1), standardize=True)
+    result = ct.tune(family, instances[:3])
+    findings = findings_of(result, result.evaluate(instances[3:]))
+    assert findings.score == "log-loss" and not findings.greater_is_better
+    assert findings.best_value == result.best_score < min(findings.defaults.values())
+    assert findings.best_value == pytest.approx(min(findings.landscape.values), abs=1e-4)
+    assert "below" in said(findings, "proved").text
+    name, value = findings.best_default
+    assert findings.advantage(value) > 0
