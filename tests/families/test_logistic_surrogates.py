@@ -7,6 +7,8 @@ import pytest
 
 import certune as ct
 from certune.families.logistic import surrogate_excess_bound
+from certune.pfaffian.bounds.generalization import excess_bound
+from certune.pfaffian.bounds.tightest import growths
 
 INSTANCE = ct.datasets.breast_cancer_classification(1, n_train=80, n_validation=40)[0]
 LOW, HIGH = 0.05, 0.3
@@ -74,13 +76,21 @@ def test_steps_must_be_possible():
 
 
 def test_excess_bound():
-    # cells = 2 (9 + 2 * 10 * 100) + 1 = 4019; 2 sqrt(2 ln 4019 / 100) + 2 * 0.01
-    # + sqrt(2 ln 40 / 100) for H = 1, delta = 0.05.
-    expected = 2 * math.sqrt(2 * math.log(4019) / 100) + 0.02 + math.sqrt(2 * math.log(40) / 100)
+    # cells = 2 * 10 * 100 + 1 = 2001; sqrt(2 ln 2001 / 100) + 2 * 0.01
+    # + sqrt(2 ln 20 / 100) for H = 1, delta = 0.05.
+    expected = math.sqrt(2 * math.log(2001) / 100) + 0.02 + math.sqrt(2 * math.log(20) / 100)
     assert surrogate_excess_bound(100, 10, 0.01, 1.0, 0.05) == pytest.approx(expected)
     assert surrogate_excess_bound(100, 10, 0.0, 2.0, 0.05) == pytest.approx(2 * (expected - 0.02))
     with pytest.raises(ct.ParameterError, match="delta must be"):
         surrogate_excess_bound(100, 10, 0.01, 1.0, 1.5)
+
+
+@pytest.mark.parametrize("n_instances", [30, 100, 1000, 10000])
+def test_the_excess_bound_of_concave_surrogates_is_no_looser_than_the_general_one(n_instances):
+    family = ct.RegularizedLogistic("l2", lam=(0.01, 1.0))
+    for growth in growths(family.structure(120, 80, epsilon=0.01)):
+        general = excess_bound(growth, n_instances, 0.05, surrogate_error=0.001).value
+        assert surrogate_excess_bound(n_instances, 99, 0.001, 1.0, 0.05) <= general
 
 
 def test_the_excess_bound_covers_a_known_distribution():

@@ -174,16 +174,29 @@ def test_expected_regret_stays_under_the_curve(options, adversary):
 
 
 def test_bound_is_the_formula():
-    # One step at 0.5 in each of T rounds: D(T, w) = T for every w, so that the least bound is the
-    # one of the whole domain, ln(1/1)/rate + rate T/8 + T; without steps D = 0.
+    # One step at 0.5 in half of T rounds: D(T, w) = T/2 for every w, so that the least bound is the
+    # one of the whole domain, ln(1/1)/rate + rate T/8 + T/2; without steps D = 0.
     horizon = 100
+    step, flat = StepInstance((0.5,), (0, 1)), StepInstance((), (1,))
     tuner = ct.OnlineTuner(FAMILY, horizon=horizon, random_state=0)
-    play(tuner, [StepInstance((0.5,), (0, 1))] * horizon)
+    play(tuner, [step, flat] * (horizon // 2))
     rate = math.sqrt(8 * math.log(horizon) / horizon)
-    assert tuner.regret().bound == pytest.approx(horizon * rate / 8 + horizon, rel=1e-12)
+    assert tuner.regret().bound == pytest.approx(horizon * rate / 8 + horizon / 2, rel=1e-12)
     constant = ct.OnlineTuner(FAMILY, horizon=horizon, random_state=0)
     play(constant, [StepInstance((), (1,))] * horizon)
     assert constant.regret().bound == pytest.approx(horizon * rate / 8, rel=1e-12)
+
+
+def test_a_pile_that_does_no_harm():
+    """Dispersion suffices for vanishing regret, but is not needed; the bound is capped at T H."""
+    steps = [StepInstance((0.5,), (0, 1))] * 200
+    tuner = ct.OnlineTuner(FAMILY, random_state=0)
+    play(tuner, steps)
+    verdict = ct.dispersion([FAMILY.dual(step) for step in steps]).verdict
+    assert verdict.name == "CONCENTRATED" and "may vanish" in verdict.value
+    assert tuner.regret().average < 0.05
+    assert tuner.regret().bound == 200 and float(tuner.regret()) == tuner.regret().value
+    assert all(point.bound <= point.n_rounds for point in tuner.regret_curve())
 
 
 def test_semi_bandit_regret_stays_under_its_curve_on_average():

@@ -1,9 +1,11 @@
 """Is a sequence of utility functions dispersed?
 
-Regret can only vanish if discontinuities do not pile up (``def:f-point-dispersed``).  For piecewise
-constant functions of one parameter the definition asks for D(T, width), the largest number of the
-first T functions that change within one window; the theorems of the paper promise
-D(T, width) = O~(width T + sqrt(T)).  D is computed exactly here, and compared with that form.
+Regret vanishes if discontinuities do not pile up (``def:f-point-dispersed``); the converse is not
+true, since a pile at a place that costs nothing, or whose better side a learner soon knows, is
+harmless.  For piecewise constant functions of one parameter the definition asks for D(T, width),
+the largest number of the first T functions that change within one window; the theorems of the
+paper promise D(T, width) = O~(width T + sqrt(T)).  D is computed exactly here, and compared with
+that form.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ SCALES = ("linear", "log")
 class Verdict(Enum):
     """What the dispersion curve says; each value is the message for it."""
 
-    DISPERSED = "the discontinuities spread out as no-regret learning needs"
-    CONCENTRATED = "the discontinuities pile up: no learner can promise vanishing regret"
+    DISPERSED = "the discontinuities spread out, which suffices for vanishing regret"
+    CONCENTRATED = "the discontinuities pile up: regret may vanish, but this does not promise it"
     UNCLEAR = "the curve lies between both forms: more functions are needed"
     TOO_FEW = f"fewer than {FEWEST_FUNCTIONS} functions say nothing about growth"
 

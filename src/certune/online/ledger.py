@@ -146,7 +146,10 @@ class Ledger:
         return regrets
 
     def _bound(self, parts: Sequence[Discontinuities], learning: Sequence[float]) -> float:
-        """Return the least of learning cost + H * D(T, width) over widths of windows."""
+        """Return the least of learning cost + H * D(T, width) over widths of windows, and of T H.
+
+        A round costs H at most, so that T H bounds every regret.
+        """
         length = sum(line.length for line in self._lines)
         shortest = min(line.length for line in self._lines)
         bounds: list[float] = []
@@ -159,7 +162,7 @@ class Ledger:
                 break
             changing = max(part.worst_window(share * length).at_most for part in parts)
             bounds.append(cost + self._span * changing)
-        return min(bounds)
+        return min([*bounds, self._span * parts[0].n_functions])
 
 
 def shown_positions(line: Line) -> FloatArray:

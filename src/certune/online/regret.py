@@ -28,7 +28,8 @@ class Regret:
         tell.
     bound : float or None
         Bound of the expected regret: the curve of ``thm:dispersion-no-regret`` with the observed
-        dispersion and all constants. None if the learner has none.
+        dispersion and all constants, or what all rounds together can cost (their number times the
+        range of the utility) if that is less. None if the learner has none.
     """
 
     n_rounds: int
@@ -71,6 +72,9 @@ class Regret:
         if self.expected_earned is None:
             return None
         return float(self.best_bounds[1]) - self.expected_earned
+
+    def __float__(self) -> float:
+        return self.value
 
     def __str__(self) -> str:
         best, earned = float(self.best_bounds[1]), float(self.earned_bounds[0])

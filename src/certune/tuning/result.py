@@ -118,8 +118,18 @@ class TuningResult(Generalization):
 
     @property
     def robust_params(self) -> dict[str, Any]:
-        """The setting of ``robust()``, which may lose a hundredth of the utility range."""
+        """The setting of ``robust()``, which may lose a hundredth of the utility range.
+
+        Its mean utility over the finished instances is `robust_value`. It may lie far from
+        `best_params`: a high peak is often narrow, and the widest interval on which hardly anything
+        is lost can be anywhere on the line.
+        """
         return self.robust()
+
+    @property
+    def robust_value(self) -> float:
+        """Mean utility of `robust_params` over the instances that have a function, at least."""
+        return float(self.landscape.enclose_exact(self._robust_point(None))[0])
 
     def robust(self, epsilon: Any = None) -> dict[str, Any]:
         """Return a setting that stays good when the parameter or the data change a little.
@@ -134,13 +144,17 @@ class TuningResult(Generalization):
         -------
         dict
             The centre of the widest interval on which the landscape stays within `epsilon` of
-            its maximum; for a parameter with a logarithmic scale, widest in its logarithm.
+            its maximum; for a parameter with a logarithmic scale, widest in its logarithm. It may
+            lie far from the best setting, whose own peak may be narrow.
         """
+        return self.segment.at(self._robust_point(epsilon))
+
+    def _robust_point(self, epsilon: Any) -> float:
         if epsilon is None:
             lowest, highest = self.family.utility_range
             epsilon = ROBUST_SHARE * (highest - lowest)
         low, high = self.landscape.widest_plateau(epsilon, self._scale)
-        return self.segment.at(middle(low, high, self._scale))
+        return middle(low, high, self._scale)
 
     @property
     def best_estimator(self) -> Any:
@@ -163,6 +177,8 @@ class TuningResult(Generalization):
     def plot_landscape(self, path: str | PathLike[str] | None = None, ax: Any = None) -> Any:
         """Draw the exact landscape with the optimal set, the defaults and all instances.
 
+        With several parameters, along the line through the best setting, `segment`.
+
         Parameters
         ----------
         path : path, optional
@@ -184,7 +200,7 @@ class TuningResult(Generalization):
             return landscape_figure(
                 self.landscape,
                 self.duals,
-                self.best_region,
+                self.landscape.argmax(),
                 self.baselines,
                 name=self.landscape.name,
                 log_scale=self._is_logarithmic,
@@ -198,7 +214,7 @@ class TuningResult(Generalization):
         draw_landscape(
             ax,
             self.landscape,
-            self.best_region,
+            self.landscape.argmax(),
             self.baselines,
             log_scale=self._is_logarithmic,
             score=score,

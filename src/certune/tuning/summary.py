@@ -26,7 +26,7 @@ def summary_of_line(result: LineTuningResult) -> str:
         ("best parameter", _shown(result.best_params)),
         ("optimal set", _intervals(result)),
         ("", _near_plateaus(result)),
-        ("robust parameter", _shown(result.robust_params)),
+        ("robust parameter", _robust(result)),
         *_baselines(result),
         ("undecided", _undecided(result)),
         ("instances", f"{n_finished} of {n_instances} finished, {result.elapsed:.1f} s"),
@@ -68,6 +68,15 @@ def _baselines(result: TuningResult) -> list[Row]:
     scores = {name: result.family.score.of(value) for name, value in result.baselines.items()}
     reached = ", ".join(f"{name} {value:.6g}" for name, value in scores.items())
     return [("baselines", reached), ("", _better_baseline(result))]
+
+
+def _robust(result: LineTuningResult) -> str:
+    shown = _shown(result.robust_params)
+    if result.robust_params == result.best_params:
+        return shown
+    score = result.family.score
+    worth = f"{score.of(result.robust_value):.6g}, mean {score}"
+    return f"{shown} ({worth}): the middle of the widest interval with hardly a loss"
 
 
 def _better_baseline(result: TuningResult) -> str:
