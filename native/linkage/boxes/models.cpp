@@ -251,7 +251,6 @@ class RecordMaker {
         const double rounding = size * (box_.rounding + 4.0 * moved);
         record[space_.remainder()] = value * (std::max(tail, 0.0) + rounding);
         record[space_.slope_error()] = value * (std::max(slope_tail, 0.0) + 4.0 * rounding);
-        space_.set_spread(record);
     }
 
     const Box& box_;
@@ -393,7 +392,11 @@ Models make_models(const Box& box, const PolynomialSpace& space, const Ties& tie
             const auto points = static_cast<std::int64_t>(a * n + b);
             if (!box.min_max) {
                 add(pair, record.data(), width);
-            } else if (count[place] == 0.0) {
+                count[place] += 1.0;
+                continue;
+            }
+            space.set_spread(record.data());
+            if (count[place] == 0.0) {
                 table.extremes[place] = {points, points};
                 add(pair + width, record.data(), width);
                 add(pair + 2 * width, record.data(), width);

@@ -112,11 +112,47 @@ void PolynomialSpace::add_linear(double* record, std::span<const double> form,
     for (std::size_t i = 0; i < n_variables_; ++i) record[1 + i] += factor * form[i];
 }
 
+namespace {
+
+// Products of linear forms in N variables; loops of a known length are unrolled.
+template <std::size_t N>
+void add_pairs(double* record, const std::size_t* places, const double* first, const double* second,
+               double factor) {
+    for (std::size_t i = 0; i < N; ++i) {
+        const double scaled = factor * first[i];
+        for (std::size_t j = 0; j < N; ++j) record[places[i * N + j]] += scaled * second[j];
+    }
+}
+
+template <std::size_t N>
+void add_triples(double* record, const std::size_t* places, const double* first,
+                 const double* second, const double* third, double factor) {
+    for (std::size_t i = 0; i < N; ++i) {
+        for (std::size_t j = 0; j < N; ++j) {
+            const double both = factor * first[i] * second[j];
+            const std::size_t* row = places + (i * N + j) * N;
+            for (std::size_t k = 0; k < N; ++k) record[row[k]] += both * third[k];
+        }
+    }
+}
+
+}  // namespace
+
 void PolynomialSpace::add_product(double* record, std::span<const double> first,
                                   std::span<const double> second, double factor) const {
+    const std::size_t* places = pair_places_.data();
+    switch (n_variables_) {
+        case 1:
+            return add_pairs<1>(record, places, first.data(), second.data(), factor);
+        case 2:
+            return add_pairs<2>(record, places, first.data(), second.data(), factor);
+        case 3:
+            return add_pairs<3>(record, places, first.data(), second.data(), factor);
+        default:
+            break;
+    }
     for (std::size_t i = 0; i < n_variables_; ++i) {
         const double scaled = factor * first[i];
-        if (scaled == 0.0) continue;
         for (std::size_t j = 0; j < n_variables_; ++j) {
             record[pair_place(i, j)] += scaled * second[j];
         }
@@ -126,14 +162,23 @@ void PolynomialSpace::add_product(double* record, std::span<const double> first,
 void PolynomialSpace::add_product(double* record, std::span<const double> first,
                                   std::span<const double> second, std::span<const double> third,
                                   double factor) const {
+    const std::size_t* places = triple_places_.data();
+    const double *a = first.data(), *b = second.data(), *c = third.data();
+    switch (n_variables_) {
+        case 1:
+            return add_triples<1>(record, places, a, b, c, factor);
+        case 2:
+            return add_triples<2>(record, places, a, b, c, factor);
+        case 3:
+            return add_triples<3>(record, places, a, b, c, factor);
+        default:
+            break;
+    }
     for (std::size_t i = 0; i < n_variables_; ++i) {
-        const double scaled = factor * first[i];
-        if (scaled == 0.0) continue;
         for (std::size_t j = 0; j < n_variables_; ++j) {
-            const double both = scaled * second[j];
-            if (both == 0.0) continue;
+            const double both = factor * a[i] * b[j];
             for (std::size_t k = 0; k < n_variables_; ++k) {
-                record[triple_place(i, j, k)] += both * third[k];
+                record[triple_place(i, j, k)] += both * c[k];
             }
         }
     }

@@ -8,6 +8,7 @@ of a decision tree whose leaves are cluster trees.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -158,7 +159,11 @@ class BoxTrees:
         if self._products or len(corners) < 2:
             return 0.0
         edges = corners[1:] - corners[0]
-        return 64.0 * UNIT * len(corners) / float(np.linalg.svd(edges, compute_uv=False).min())
+        if len(edges) == 1:
+            smallest = math.sqrt(float(edges[0] @ edges[0]))
+        else:
+            smallest = float(np.linalg.svd(edges, compute_uv=False).min())
+        return 64.0 * UNIT * len(corners) / smallest
 
 
 def look(tree: core.DecisionTree, root: int, intervals: Reals, vertices: Reals) -> Outlook:

@@ -77,8 +77,10 @@ class Anchor:
     @cached_property
     def _from_weights(self) -> Floats:
         """Matrix that takes weights, less those of the first vertex, to barycentric coordinates."""
-        corners = self.place.vertices
-        return np.linalg.pinv(corners[1:] - corners[0])
+        edges = self.place.vertices[1:] - self.place.vertices[0]
+        if len(edges) == 1:
+            return edges.T / float(edges[0] @ edges[0])
+        return np.linalg.pinv(edges)
 
     def look(self, part: Place, root: int) -> PartView:
         """Look at a part of the box, from the root of what is open on a box around the part."""
