@@ -9,5 +9,6 @@ proof.
 from __future__ import annotations
 
 from certune.linear_model.logistic import LogisticRegressionCV
+from certune.linear_model.regression import ElasticNetCV, LassoCV, RidgeCV
 
-__all__ = ["LogisticRegressionCV"]
+__all__ = ["ElasticNetCV", "LassoCV", "LogisticRegressionCV", "RidgeCV"]

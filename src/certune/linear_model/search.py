@@ -101,15 +101,18 @@ class CertifiedSearch:
             rows.append(values)
         return np.asarray(np.array(rows) + float(self._offset))
 
-    def _chosen(self, selection: str, simple_is_low: bool) -> float:
-        """Return the parameter that a rule selects, and warn if it is at the end of the range."""
+    def _chosen(self, selection: str, simple_is_low: bool, quiet_above: bool = False) -> float:
+        """Return the parameter that a rule selects, and warn if it is at the end of the range.
+
+        With `quiet_above` there is nothing new beyond the upper end.
+        """
         result, landscape = self.result_, self.result_.landscape
         name = result.segment.name
         if selection == "one-standard-error":
             return self._simplest_within_one_error(simple_is_low)
         if selection == "robust":
             return float(result.robust_params[name])
-        self._warn_at_edge(name, landscape.low, landscape.high)
+        self._warn_at_edge(name, landscape.low, landscape.high, quiet_above)
         return float(result.best_params[name])
 
     def _simplest_within_one_error(self, simple_is_low: bool) -> float:
@@ -125,12 +128,12 @@ class CertifiedSearch:
         intervals = landscape.superlevel(level) or [(best, best)]
         return intervals[0][0] if simple_is_low else intervals[-1][1]
 
-    def _warn_at_edge(self, name: str, low: float, high: float) -> None:
+    def _warn_at_edge(self, name: str, low: float, high: float, quiet_above: bool) -> None:
         best = self.result_.best_params[name]
         reach = EDGE * math.log(high / low)
         if math.log(best / low) <= reach:
             wider = (low / WIDER, high)
-        elif math.log(high / best) <= reach:
+        elif math.log(high / best) <= reach and not quiet_above:
             wider = (low, high * WIDER)
         else:
             return

@@ -87,7 +87,7 @@ class RegressionInstance:
             kept = weights > 0.0
             features, targets, weights = features[kept], targets[kept], weights[kept]
         if len(features) < 2:
-            raise InputError(f"X must have at least two rows that count, got {len(features)}")
+            raise InputError("X must have at least two rows that count, got 1 sample")
         validation = held_out = held_weights = None
         if X_val is not None and y_val is not None:
             validation = checked_features(X_val, "X_val")

@@ -109,18 +109,27 @@ class RidgePath:
         return float(self.data.shares @ reach**2)
 
     def _left_out(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
-        left, sizes, _ = self._parts
         values, errors = [], []
         for alpha in alphas.tolist():
-            shrunk = alpha / (sizes**2 + alpha)
-            residuals = self._outside + left @ (shrunk * self._targets)
-            freedom = self._freedom + left**2 @ shrunk
+            residuals, freedom = self._residuals_and_freedom(alpha)
             ratios = residuals / freedom / np.sqrt(self.data.weights)
             values.append(float(self.data.shares @ ratios**2))
-            errors.append(self._left_out_error(alpha, residuals, freedom))
+            errors.append(self._left_out_error(residuals, freedom))
         return np.array(values), np.array(errors)
 
-    def _left_out_error(self, alpha: float, residuals: FloatArray, freedom: FloatArray) -> float:
+    def left_out_residuals(self, alpha: float) -> FloatArray:
+        """Return for each point its residual when it takes no part in the fit."""
+        residuals, freedom = self._residuals_and_freedom(alpha)
+        return np.asarray(residuals / freedom / np.sqrt(self.data.weights))
+
+    def _residuals_and_freedom(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+        """Return the (weighted) residuals and 1 - h_i."""
+        left, sizes, _ = self._parts
+        shrunk = alpha / (sizes**2 + alpha)
+        residuals = self._outside + left @ (shrunk * self._targets)
+        return residuals, self._freedom + left**2 @ shrunk
+
+    def _left_out_error(self, residuals: FloatArray, freedom: FloatArray) -> float:
         """Bound the error of the mean squared error, from those of residuals and denominators.
 
         Computed singular vectors are orthonormal up to a multiple of u, and the backward error of

@@ -1,0 +1,561 @@
+"""Ridge, lasso and elastic net with the best alpha of a whole range, as in scikit-learn."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import sklearn.linear_model as grid_models
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from certune.errors import InputError, ParameterError
+from certune.families.regression import LinearModel, RegressionInstance, RegularizedRegression
+from certune.families.regression.centred import CentredData
+from certune.families.regression.gram import Gram
+from certune.families.regression.net_path import largest_alpha
+from certune.families.regression.ridge import RidgePath
+from certune.linear_model.search import (
+    CertifiedSearch,
+    check_frame,
+    checked_range,
+    checked_selection,
+    dense,
+    grid_of,
+    rows_of,
+)
+from certune.tuning import LineTuningResult
+
+FloatArray = npt.NDArray[np.float64]
+
+# An error of so many times that of predicting the mean is as bad as any.
+WORST = 16.0
+TOLERANCE = 1e-9
+# What scikit-learn's argument `selection` means there has no effect on an exact path.
+ORDERS = ("cyclic", "random")
+
+
+class _CertifiedRegression(CertifiedSearch):
+    """What the three estimators share; each of them also derives from scikit-learn's."""
+
+    fit_intercept: bool
+    cv: Any
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray, Any]:
+        check_frame(X)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, multi_output=True
+        )
+        if y.ndim > 1 and y.shape[1] > 1:
+            raise InputError(
+                f"y must have one target for each row, got {y.shape[1]}: fit a model for each, or "
+                "use sklearn.multioutput.MultiOutputRegressor."
+            )
+        targets = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        return dense(X), targets, sample_weight
+
+    def _instances(
+        self, X: FloatArray, y: FloatArray, weights: Any, scored: bool, params: dict[str, Any]
+    ) -> list[RegressionInstance]:
+        """Return the folds; `scored` tells whether weights count in the validation error too."""
+        return [
+            self._instance(X, y, weights, scored, fold, number)
+            for number, fold in enumerate(self._folds(X, y, weights, params), 1)
+        ]
+
+    def _folds(
+        self, X: FloatArray, y: FloatArray, weights: Any, params: dict[str, Any]
+    ) -> list[Any]:
+        from sklearn import get_config
+
+        splitter = check_cv(self.cv)
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=weights, **params)
+            return list(splitter.split(X, y, **routed.splitter.split))
+        unknown = set(params) - {"groups"}
+        if unknown:
+            raise ParameterError(
+                f"fit got unexpected arguments {sorted(unknown)}: only groups is passed on to the "
+                "splitter, unless sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return list(splitter.split(X, y, **params))
+
+    @staticmethod
+    def _instance(
+        X: FloatArray, y: FloatArray, weights: Any, scored: bool, fold: Any, number: int
+    ) -> RegressionInstance:
+        train, test = fold
+        try:
+            return RegressionInstance(
+                X[train],
+                y[train],
+                X[test],
+                y[test],
+                name=f"fold {number}",
+                sample_weight=rows_of(weights, train),
+                sample_weight_val=rows_of(weights, test) if scored else None,
+            )
+        except InputError as error:
+            raise InputError(f"fold {number}: {error}. Use fewer folds.") from error
+
+    def _set_coefficients(self, model: LinearModel) -> None:
+        self.coef_ = model.coef
+        self.intercept_ = model.intercept if self.fit_intercept else 0.0
+
+
+def _worst_error(instances: Sequence[RegressionInstance]) -> float:
+    """Return an error that is as bad as any: a multiple of that of predicting the mean."""
+    errors = []
+    for instance in instances:
+        targets, shares = instance.judged
+        weights = instance.weights
+        errors.append(float(shares @ (targets - np.average(instance.y, weights=weights)) ** 2))
+    return WORST * max(errors) or 1.0
+
+
+class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
+    """Ridge regression whose alpha is the proved optimum of cross-validation.
+
+    The arguments are those of :class:`sklearn.linear_model.RidgeCV`. Instead of the values of a
+    grid, all values between its ends are compared, exactly.
+
+    Parameters
+    ----------
+    alphas : array-like of float, default=(0.1, 1.0, 10.0)
+        Values whose smallest and largest are the range.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which has no penalty.
+    scoring : {"neg_mean_squared_error", "r2"}, optional
+        By default the squared error for leave-one-out, and the coefficient of determination for
+        folds, as in scikit-learn.
+    cv : int, splitter or iterable, optional
+        Folds; by default leave-one-out, in closed form.
+    gcv_mode : ignored
+        Accepted so that programs keep running.
+    store_cv_results : bool, default=False
+        Whether `cv_results_` has the squared errors of all points at the given alphas; for
+        leave-one-out only.
+    alpha_per_target : ignored
+        There is one target.
+    selection : {"best", "one-standard-error", "robust"}, default="best"
+        Which alpha to choose: the best one; the largest whose score is within one standard error
+        of the best, for which folds are needed; or the centre of the widest range of alpha with
+        nearly the best score.
+
+    Attributes
+    ----------
+    alpha_, coef_, intercept_, cv_results_, n_features_in_
+        As in scikit-learn.
+    result_, landscape_, best_score_, upper_bound_, gap_, best_region_, certificate_
+        See :class:`LogisticRegressionCV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from certune.linear_model import RidgeCV
+    >>> model = RidgeCV(alphas=(1e-4, 10.0)).fit(*load_diabetes(return_X_y=True))
+    >>> print(f"alpha = {model.alpha_:.6f}, squared error {-model.best_score_:.3f}")
+    alpha = 0.004151, squared error 2999.771
+    """
+
+    def __init__(
+        self,
+        alphas: Any = (0.1, 1.0, 10.0),
+        *,
+        fit_intercept: bool = True,
+        scoring: Any = None,
+        cv: Any = None,
+        gcv_mode: Any = None,
+        store_cv_results: bool = False,
+        alpha_per_target: bool = False,
+        selection: str = "best",
+    ) -> None:
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.scoring = scoring
+        self.cv = cv
+        self.gcv_mode = gcv_mode
+        self.store_cv_results = store_cv_results
+        self.alpha_per_target = alpha_per_target
+        self.selection = selection
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Find the best alpha and fit the model with it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights in the fits and, for leave-one-out, in the score.
+        **params : dict
+            ``groups`` for the splitter; with metadata routing, whatever was requested.
+
+        Returns
+        -------
+        RidgeCV
+            The fitted estimator.
+        """
+        selection = checked_selection(self.selection)
+        if selection == "one-standard-error" and self.cv is None:
+            raise ParameterError(
+                "selection='one-standard-error' compares folds: give a number of them, such as cv=5"
+            )
+        ends = checked_range("alphas", self.alphas, (0.1, 10.0))
+        metric = self._metric()
+        features, targets, weights = self._validated(X, y, sample_weight)
+        whole = RegressionInstance(features, targets, sample_weight=weights)
+        instances = [whole]
+        if self.cv is not None:
+            if self.store_cv_results:
+                raise ParameterError("cv!=None and store_cv_results=True are incompatible")
+            instances = self._instances(features, targets, weights, False, params)
+        family = RegularizedRegression(
+            "l2", alpha=ends, max_error=_worst_error(instances), metric=metric,
+            fit_intercept=bool(self.fit_intercept), tolerance=TOLERANCE,
+        )  # fmt: skip
+        self._search(family, instances, 1, False)
+        self.alpha_ = self._chosen(selection, simple_is_low=False)
+        self._set_coefficients(family.solve(whole, {"alpha": self.alpha_}))
+        if self.store_cv_results:
+            path = RidgePath(CentredData(whole, bool(self.fit_intercept)))
+            grid = np.asarray(self.alphas, dtype=np.float64).tolist()
+            columns = [path.left_out_residuals(alpha) ** 2 for alpha in grid]
+            self.cv_results_ = np.column_stack(columns)
+        return self
+
+    def _metric(self) -> str:
+        if self.scoring is None:
+            return "squared-error" if self.cv is None else "r2"
+        names = {"neg_mean_squared_error": "squared-error", "r2": "r2"}
+        if not isinstance(self.scoring, str) or self.scoring not in names:
+            raise ParameterError(
+                f"scoring must be one of {sorted(names)} or None, got {self.scoring!r}; other "
+                "scores have no exact function of alpha, search for them with GridSearchCV."
+            )
+        return names[self.scoring]
+
+    def _get_scorer(self) -> Any:
+        return get_scorer("r2" if self.scoring is None else self.scoring)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        tags.array_api_support = False
+        return tags
+
+
+class _CertifiedNet(_CertifiedRegression):
+    """Lasso and elastic net, for one ratio or several."""
+
+    eps: float
+    alphas: Any
+    selection: str
+    n_jobs: Any
+    verbose: Any
+    positive: bool
+
+    def _fit_ratios(
+        self, X: Any, y: Any, sample_weight: Any, ratios: list[float], params: dict[str, Any]
+    ) -> None:
+        selection = "best" if self.selection in ORDERS else checked_selection(self.selection)
+        if self.positive:
+            raise ParameterError(
+                "positive=True has no exact path here: use scikit-learn's estimator."
+            )
+        features, targets, weights = self._validated(X, y, sample_weight)
+        instances = self._instances(features, targets, weights, True, params)
+        whole = RegressionInstance(features, targets, sample_weight=weights)
+        gram = Gram(CentredData(whole, bool(self.fit_intercept)))
+        self.results_: dict[float, LineTuningResult] = {}
+        worst = _worst_error(instances)
+        for ratio in ratios:
+            family = self._family(ratio, self._range(gram, ratio), worst)
+            self._search(family, instances, self.n_jobs, self.verbose)
+            self.results_[ratio] = self.result_
+        best = max(ratios, key=lambda ratio: self.results_[ratio].best_value_exact)
+        self.result_ = self.results_[best]
+        # Above the alpha at which all coefficients are zero there is nothing new.
+        top = largest_alpha(gram, best)
+        useless_above = self.result_.segment.high >= top * (1.0 - 1e-9)
+        self.alpha_ = self._chosen(selection, simple_is_low=False, quiet_above=useless_above)
+        family_of_best = self.result_.family
+        assert isinstance(family_of_best, RegularizedRegression)
+        self._set_coefficients(family_of_best.solve(whole, {"alpha": self.alpha_}))
+        self.l1_ratio_ = best
+        self._set_paths(gram, ratios)
+        self.dual_gap_ = _dual_gap(gram, best, self.alpha_, self.coef_)
+        # One path for each fold; programs read this as a number of iterations.
+        self.n_iter_ = 1
+
+    def _range(self, gram: Gram, ratio: float) -> tuple[float, float]:
+        top = largest_alpha(gram, ratio) or 1.0
+        eps = self.eps
+        if not isinstance(eps, numbers.Real) or not 0.0 < eps < 1.0:
+            raise ParameterError(f"eps must lie between 0 and 1, got {eps!r}")
+        return checked_range("alphas", self.alphas, (float(eps) * top, top))
+
+    def _family(
+        self, ratio: float, ends: tuple[float, float], worst: float
+    ) -> RegularizedRegression:
+        return RegularizedRegression(
+            "l1" if ratio == 1.0 else "elastic-net", alpha=ends, max_error=worst, l1_ratio=ratio,
+            fit_intercept=bool(self.fit_intercept), tolerance=TOLERANCE,
+        )  # fmt: skip
+
+    def _set_paths(self, gram: Gram, ratios: list[float]) -> None:
+        """Show the curves at a decreasing grid, as scikit-learn does."""
+        grids, errors, chosen = [], [], self.result_
+        for ratio in ratios:
+            self.result_ = self.results_[ratio]
+            segment = self.result_.segment
+            grids.append(grid_of(self.alphas, segment.low, segment.high)[::-1])
+            errors.append(-self._fold_scores(grids[-1]).T)
+        self.result_ = chosen
+        is_given = not isinstance(self.alphas, numbers.Integral)
+        self.alphas_ = grids[0] if is_given or len(ratios) == 1 else np.array(grids)
+        self.mse_path_ = np.squeeze(np.array(errors))
+
+    @property
+    def upper_bound_(self) -> float:
+        """No alpha and no given ratio has a larger mean score, the negated squared error."""
+        return float(self._bound + self._offset)
+
+    @property
+    def gap_(self) -> float:
+        """How far the best setting can be from the optimum: bound minus score."""
+        return max(0.0, float(self._bound - self.result_.best_value_exact))
+
+    @property
+    def _bound(self) -> Fraction:
+        return max(result.upper_bound_exact for result in self.results_.values())
+
+
+def _dual_gap(gram: Gram, ratio: float, alpha: float, coefficients: FloatArray) -> float:
+    """Return the duality gap of a solution, with the l2 part as further rows of a lasso."""
+    data, smooth = gram.data, alpha * (1.0 - ratio)
+    residual = data.targets - data.rows @ coefficients
+    gradient = data.rows.T @ residual / gram.total - smooth * coefficients
+    bound, largest = alpha * ratio, float(np.abs(gradient).max(initial=0.0))
+    share = 1.0 if largest <= bound else bound / largest
+    square = float(residual @ residual) / gram.total + smooth * float(coefficients @ coefficients)
+    primal = 0.5 * square + bound * float(np.abs(coefficients).sum())
+    product = float(residual @ data.targets) / gram.total
+    return max(0.0, primal - (share * product - 0.5 * share**2 * square))
+
+
+class LassoCV(_CertifiedNet, grid_models.LassoCV):
+    """Lasso whose alpha is the proved optimum of cross-validation.
+
+    The arguments are those of :class:`sklearn.linear_model.LassoCV`. Instead of the values of a
+    grid, all values between its ends are compared, exactly.
+
+    Parameters
+    ----------
+    eps : float, default=1e-3
+        Smallest alpha of the default range, relative to the largest.
+    alphas : int or array-like of float, default=100
+        Values whose smallest and largest are the range, or a number of values at which
+        `mse_path_` shows the curves over the default range.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which has no penalty.
+    precompute, max_iter, tol, copy_X, random_state : ignored
+        Accepted so that programs keep running; solutions are accurate to the last digits.
+    cv : int, splitter or iterable, optional
+        Folds, by default 5.
+    verbose : bool, default=False
+        Whether to log the search.
+    n_jobs : int, optional
+        Number of parallel workers for the folds; the result does not depend on it.
+    positive : bool, default=False
+        Must be False.
+    selection : {"best", "one-standard-error", "robust"}, default="best"
+        Which alpha to choose: the best one; the largest whose error is within one standard error
+        of the best; or the centre of the widest range of alpha with nearly the best error.
+        scikit-learn's orders "cyclic" and "random" have no meaning here and stand for "best".
+
+    Attributes
+    ----------
+    alpha_, coef_, intercept_, mse_path_, alphas_, dual_gap_, n_iter_, n_features_in_
+        As in scikit-learn; `mse_path_` has the exact curves at `alphas_`.
+    result_, landscape_, best_score_, upper_bound_, gap_, best_region_, certificate_
+        See :class:`LogisticRegressionCV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from certune.linear_model import LassoCV
+    >>> model = LassoCV().fit(*load_diabetes(return_X_y=True))
+    >>> print(f"alpha = {model.alpha_:.6f}, squared error {-model.best_score_:.3f}")
+    alpha = 0.003925, squared error 2991.800
+    """
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        copy_X: bool = True,
+        cv: Any = None,
+        verbose: Any = False,
+        n_jobs: Any = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "best",
+    ) -> None:
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Find the best alpha by cross-validation and fit the model with it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights in the fits and in the errors of folds, at least 0.
+        **params : dict
+            ``groups`` for the splitter; with metadata routing, whatever was requested.
+
+        Returns
+        -------
+        LassoCV
+            The fitted estimator.
+        """
+        self._fit_ratios(X, y, sample_weight, [1.0], params)
+        del self.l1_ratio_
+        return self
+
+
+class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
+    """Elastic net whose alpha is the proved optimum of cross-validation, for each given ratio.
+
+    The arguments are those of :class:`sklearn.linear_model.ElasticNetCV`. Instead of the values of
+    a grid, all alphas between its ends are compared, exactly, for every given `l1_ratio`.
+
+    Parameters
+    ----------
+    l1_ratio : float or array-like of float, default=0.5
+        Share of the l1 penalty, greater than 0 and at most 1; the best of several is chosen.
+    eps : float, default=1e-3
+        Smallest alpha of the default range, relative to the largest.
+    alphas : int or array-like of float, default=100
+        As for :class:`LassoCV`.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which has no penalty.
+    precompute, max_iter, tol, copy_X, random_state : ignored
+        Accepted so that programs keep running.
+    cv, verbose, n_jobs, positive, selection
+        As for :class:`LassoCV`.
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_, coef_, intercept_, mse_path_, alphas_, dual_gap_, n_iter_, n_features_in_
+        As in scikit-learn; `mse_path_` has the exact curves at `alphas_`.
+    results_ : dict of float to LineTuningResult
+        Everything that tuning found, for each ratio.
+    result_, landscape_, best_score_, upper_bound_, gap_, best_region_, certificate_
+        Those of the best ratio; the bound holds for all given ratios.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from certune.linear_model import ElasticNetCV
+    >>> model = ElasticNetCV(l1_ratio=(0.5, 0.9, 1.0)).fit(*load_diabetes(return_X_y=True))
+    >>> print(f"alpha = {model.alpha_:.6f}, ratio {model.l1_ratio_}")
+    alpha = 0.003925, ratio 1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        l1_ratio: Any = 0.5,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        cv: Any = None,
+        copy_X: bool = True,
+        verbose: Any = 0,
+        n_jobs: Any = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "best",
+    ) -> None:
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.copy_X = copy_X
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Find the best alpha by cross-validation and fit the model with it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights in the fits and in the errors of folds, at least 0.
+        **params : dict
+            ``groups`` for the splitter; with metadata routing, whatever was requested.
+
+        Returns
+        -------
+        ElasticNetCV
+            The fitted estimator.
+        """
+        try:
+            ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
+        except (TypeError, ValueError):
+            ratios = np.empty(0)
+        if ratios.ndim != 1 or not ratios.size or not ((ratios > 0.0) & (ratios <= 1.0)).all():
+            raise ParameterError(
+                "l1_ratio must be greater than 0 and at most 1, or several such numbers, got "
+                f"{self.l1_ratio!r}; use RidgeCV for 0."
+            )
+        self._fit_ratios(X, y, sample_weight, ratios.tolist(), params)
+        return self
