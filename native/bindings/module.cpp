@@ -14,6 +14,8 @@ NB_MODULE(_core, core) {
     bind_graph(graph);
     nb::module_ learning = core.def_submodule("learning", "Exponential weights, windows, sums.");
     bind_learning(learning);
+    nb::module_ numeric = core.def_submodule("numeric", "Sums of Chebyshev polynomials.");
+    bind_numeric(numeric);
     nb::module_ logistic = core.def_submodule("logistic", "Penalised logistic regression.");
     bind_logistic(logistic);
     nb::module_ linkage_boxes =

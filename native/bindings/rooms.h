@@ -9,6 +9,7 @@ void bind_calls(nanobind::module_& core);
 void bind_graph(nanobind::module_& room);
 void bind_learning(nanobind::module_& room);
 void bind_logistic(nanobind::module_& room);
+void bind_numeric(nanobind::module_& room);
 void bind_linkage_boxes(nanobind::module_& room);
 
 }  // namespace certune::bindings

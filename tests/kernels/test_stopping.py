@@ -3,13 +3,17 @@
 import copy
 import math
 import pickle
+import subprocess
+import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from certune._core import Stop, TimeIsUp
-from certune.deadline import check_time, current_stop, until
+from certune.deadline import check_time, current_stop, under, until
+from certune.kernels.graph import Elimination, inverse_diagonal
 
 
 def test_a_stop_is_set_by_its_deadline_or_by_anybody():
@@ -41,3 +45,56 @@ def test_a_set_stop_holds_where_it_was_stated():
 def test_the_word_that_time_is_up_travels_between_processes():
     for error in (pickle.loads(pickle.dumps(TimeIsUp())), copy.copy(TimeIsUp())):
         assert type(error) is TimeIsUp
+
+
+INTERRUPTED = """
+import os, signal, threading
+import numpy as np
+from certune.kernels.graph import Elimination, inverse_diagonal
+
+class Ended(Exception):
+    pass
+
+def end(number, frame):
+    raise Ended(number)
+
+signal.signal(signal.SIGTERM, end)
+n = 2500
+work = Elimination(np.ones((n, n)), np.ones((n, 2)), np.full(n, float(n)))
+threading.Timer(0.1, os.kill, (os.getpid(), signal.{signal})).start()
+try:
+    inverse_diagonal(work)
+    print("the kernel came to its end first")
+except {raised}:
+    print("ended")
+"""
+
+
+@pytest.mark.parametrize(
+    ("signal", "raised"), [("SIGINT", "KeyboardInterrupt"), ("SIGTERM", "Ended")]
+)
+def test_signals_end_kernels_in_the_main_thread(signal, raised):
+    """The call alone takes seconds, so that the handler must have run inside of the kernel."""
+    script = INTERRUPTED.format(signal=signal, raised=raised)
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert finished.stdout == "ended\n" and finished.stderr == ""
+
+
+def test_a_thread_is_ended_by_its_stop():
+    n, outcome = 2500, []
+    work = Elimination(np.ones((n, n)), np.ones((n, 2)), np.full(n, float(n)))
+    stop = Stop()
+
+    def run():
+        try:
+            with under(stop):
+                inverse_diagonal(work)
+        except TimeIsUp:
+            outcome.append("ended")
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(0.05)
+    stop.set()
+    thread.join()
+    assert outcome == ["ended"]

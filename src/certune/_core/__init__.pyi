@@ -4,6 +4,7 @@ from . import graph as graph
 from . import learning as learning
 from . import linkage_boxes as linkage_boxes
 from . import logistic as logistic
+from . import numeric as numeric
 
 class TimeIsUp(BaseException):
     """The deadline has passed, or the stop is set; what was asked for is not there."""

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from certune.dual.integers import FloatArray
 from certune.dual.scales import SCALES
 from certune.errors import InputError
-from certune.kernels.chebyshev import add_samples, evaluate, interpolate
+from certune.kernels.numeric import ChebyshevRows, add_samples, evaluate, interpolate
 
 UNIT = 2.0**-53
 # Bounds are themselves computed in floats, from non-negative terms.
@@ -50,6 +50,11 @@ class PolynomialPieces:
     def n_terms(self) -> RowArray:
         """Number of coefficients up to the last that is not zero, at least one."""
         return terms_of(self.coefficients)
+
+    @property
+    def polynomials(self) -> ChebyshevRows:
+        """The polynomials, as the compiled core takes them."""
+        return ChebyshevRows(self.coefficients, self.n_terms)
 
     @cached_property
     def sizes(self) -> FloatArray:
@@ -101,9 +106,7 @@ class PolynomialPieces:
 
     def values(self, rows: RowArray, t: FloatArray) -> FloatArray:
         """Return the values of the polynomials of given pieces, rounded; see `slacks`."""
-        rows = np.ascontiguousarray(rows, dtype=np.int64)
-        values: FloatArray = evaluate(self.coefficients, self.n_terms, rows, self.local(rows, t))
-        return values
+        return evaluate(self.polynomials, rows, self.local(rows, t))
 
 
 def terms_of(coefficients: FloatArray) -> RowArray:
@@ -168,9 +171,7 @@ class Expander:
         samples = np.zeros((n_cells, widest))
         errors, slacks, sizes = np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells)
         for pieces, rows, left, right in self._parts:
-            add_samples(
-                samples, self._n_nodes, pieces.coefficients, pieces.n_terms, rows, left, right
-            )
+            add_samples(samples, self._n_nodes, pieces.polynomials, (rows, left, right))
             present = rows >= 0
             errors += np.where(present, pieces.errors[rows], 0.0)
             slacks += np.where(present, pieces.slacks[rows], 0.0)

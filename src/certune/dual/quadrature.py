@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from certune.dual.chebyshev import ROUNDED_UP, UNIT, PolynomialPieces
-from certune.kernels.chebyshev import evaluate
+from certune.kernels.numeric import evaluate
 
 EXTRA_DEGREES = 40
 
@@ -48,7 +48,7 @@ def _piece(pieces: PolynomialPieces, row: int) -> tuple[float, float]:
     count = degree // 2 + 1
     nodes, weights = np.polynomial.legendre.leggauss(count)
     rows = np.full(count, row, dtype=np.int64)
-    values = evaluate(pieces.coefficients, pieces.n_terms, rows, nodes)
+    values = evaluate(pieces.polynomials, rows, nodes)
     if pieces.scale == "log":
         # dt/ds = half_log * t, with t measured from the upper end.
         weights = weights * half_log * stop * np.exp(half_log * (nodes - 1.0))

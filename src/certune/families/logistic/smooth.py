@@ -136,7 +136,7 @@ class Factor:
         """Bound of the spectral norm of L^-1: its Frobenius norm."""
         return float(np.linalg.norm(self._inverse)) * FACTOR_SLACK
 
-    @cached_property
+    @property
     def near(self) -> NearFactor:
         """The same as the compiled core takes it."""
         return NearFactor(self.lower, self.inverse_norm, self.anchor)
@@ -176,7 +176,7 @@ class SmoothProblem:
         """Largest Euclidean norm of a row."""
         return float(np.sqrt((self.design**2).sum(axis=1).max(initial=0.0)))
 
-    @cached_property
+    @property
     def _both(self) -> Design:
         """The design as the compiled core takes it."""
         return Design(self.design, self.transposed, self.largest_row, self.weights)
@@ -375,9 +375,8 @@ class RotatedProblem(SmoothProblem):
     basis: FloatArray
 
     @cached_property
-    def _original(self) -> Design:
-        transposed = np.ascontiguousarray(self.original.T)
-        return Design(self.original, transposed, self.largest_row, self.weights)
+    def _original_transposed(self) -> FloatArray:
+        return np.ascontiguousarray(self.original.T)
 
     def refined(
         self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
@@ -404,9 +403,8 @@ class RotatedProblem(SmoothProblem):
         n_features, rank = self.basis.shape
         penalty = lam * self.quadratic[0] * coefficients
         penalty[n_features:] = 0.0
-        gradient, rounding, spread, chances = accurate_residual(
-            self._original, coefficients, penalty
-        )
+        original = Design(self.original, self._original_transposed, self.largest_row, self.weights)
+        gradient, rounding, spread, chances = accurate_residual(original, coefficients, penalty)
         inside = np.append(self.basis.T @ gradient[:n_features], gradient[n_features:])
         outside = gradient[:n_features] - self.basis @ inside[:rank]
         # Outside of the row space the Hessian is that of the penalty.
