@@ -43,9 +43,11 @@ from .tuning import (
     SearchProgress,
     SpaceTuningResult,
     Status,
+    StoredRun,
     TuningResult,
     VerificationReport,
     cell_map,
+    load,
     tune,
     verify,
 )

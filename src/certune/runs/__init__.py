@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from certune.runs.directory import RunDirectory
 from certune.runs.journal import Journal
 from certune.runs.lock import Lock
 
-__all__ = ["Journal", "Lock"]
+__all__ = ["Journal", "Lock", "RunDirectory"]

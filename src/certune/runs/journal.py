@@ -11,6 +11,7 @@ cannot be written whole is taken back.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import stat
@@ -18,18 +19,19 @@ import threading
 import time
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from certune.errors import InputError, ParameterError
-from certune.files import sync_directory
+from certune.files import read_text, sync_directory
 from certune.runs.lock import Lock
 
 SYNC_SECONDS = 1.0
 # How every header begins, so that a torn one can be told from a file of somebody else.
 _OPENING = b'{"format":"certune '
 _CHECKSUM_LENGTH = 8
+_TORN = object()
 
 
 class Journal:
@@ -88,35 +90,26 @@ class Journal:
         """
         self._file.seek(0)
         end = 0
-        torn = b""
         with os.fdopen(os.dup(self._file.fileno()), "rb") as reader:
-            for line in reader:
-                if torn:
-                    raise InputError(
-                        f"{self.path} is damaged at byte {end}; restore the file from a backup, or "
-                        "cut it there to continue from what is before"
-                    )
-                text = _checked(line)
-                if text is None:
-                    if end == 0 and not _is_torn_header(line):
-                        raise InputError(
-                            f"{self.path} is not a state file, or damaged at byte 0; choose "
-                            "another file, or delete this one"
-                        )
-                    torn = line
-                    continue
-                try:
-                    record = json.loads(text)
-                except (RecursionError, ValueError):
-                    raise InputError(
-                        f"{self.path} holds something else than JSON at byte {end}; restore the "
-                        "file from a backup, or cut it there"
-                    ) from None
-                end += len(line)
-                yield record
-        if torn:
-            self._keep_torn(torn)
+            for line, record in _lines(reader, self.path):
+                if record is _TORN:
+                    self._keep_torn(line)
+                else:
+                    end += len(line)
+                    yield record
         self.cut(end)
+
+    @classmethod
+    def stored(cls, path: str | os.PathLike[str]) -> list[Any]:
+        """Return the records of a file without opening it for more; a torn end is left out.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or is damaged before its last record.
+        """
+        content = io.BytesIO(read_text(path))
+        return [record for _, record in _lines(content, Path(path)) if record is not _TORN]
 
     def _keep_torn(self, torn: bytes) -> None:
         """Keep the end of the file that is no record beside it, and say so."""
@@ -241,6 +234,38 @@ class Journal:
                 f"cannot force {self.path} to the disk: {self._failure.strerror}; its last records "
                 "may be lost in a power cut"
             )
+
+
+def _lines(reader: Iterable[bytes], path: Path) -> Iterator[tuple[bytes, Any]]:
+    """Yield lines with their records; the last line may be torn."""
+    end = 0
+    torn = b""
+    for line in reader:
+        if torn:
+            raise InputError(
+                f"{path} is damaged at byte {end}; restore the file from a backup, or cut it there "
+                "to continue from what is before"
+            )
+        text = _checked(line)
+        if text is None:
+            if end == 0 and not _is_torn_header(line):
+                raise InputError(
+                    f"{path} is not a state file, or damaged at byte 0; choose another file, or "
+                    "delete this one"
+                )
+            torn = line
+            continue
+        try:
+            record = json.loads(text)
+        except (RecursionError, ValueError):
+            raise InputError(
+                f"{path} holds something else than JSON at byte {end}; restore the file from a "
+                "backup, or cut it there"
+            ) from None
+        end += len(line)
+        yield line, record
+    if torn:
+        yield torn, _TORN
 
 
 def _checked(line: bytes) -> bytes | None:

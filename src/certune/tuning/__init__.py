@@ -14,6 +14,7 @@ from certune.tuning.result import TuningResult
 from certune.tuning.search import tune
 from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
+from certune.tuning.stored_run import StoredRun, load
 from certune.tuning.verification import VerificationReport, verify
 
 __all__ = [
@@ -27,9 +28,11 @@ __all__ = [
     "SearchProgress",
     "SpaceTuningResult",
     "Status",
+    "StoredRun",
     "TuningResult",
     "VerificationReport",
     "cell_map",
+    "load",
     "tune",
     "verify",
 ]

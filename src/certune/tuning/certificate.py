@@ -6,7 +6,7 @@ has to be believed; :func:`certune.verify` derives the claims from it and re-pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from certune.dual.codec import from_json, to_json
 from certune.errors import CertificateError
 from certune.families.base import Family
 from certune.space import Segment
-from certune.tuning.schema import Fields
+from certune.tuning.schema import LONGEST_TEXT, Fields, segment_data, segment_from
 from certune.tuning.sealed import SealedCertificate
 
 
@@ -43,47 +43,46 @@ class Certificate(SealedCertificate):
         A setting at which the best value is attained.
     upper_bound : Fraction
         Claimed upper bound of the mean utility over all instances.
+    failures : dict of int to str
+        Why instances have no function, by their place, where that was an error.
     checksum : str
         SHA-256 of everything else.
     """
 
     FORMAT_NAME: ClassVar[str] = "certune certificate"
-    OWN_FIELDS: ClassVar[tuple[str, ...]] = ("segment", "best_region", "best_point", "duals")
+    OWN_FIELDS: ClassVar[tuple[str, ...]] = (
+        "segment",
+        "best_region",
+        "best_point",
+        "duals",
+        "failures",
+    )
 
     segment: Segment
     duals: tuple[DualFunction, ...] = field(repr=False)
     best_region: tuple[tuple[float, float], ...]
     best_point: float
+    failures: dict[int, str] = field(default_factory=dict)
 
     def _own_content(self) -> dict[str, Any]:
-        segment = self.segment
         return {
-            "segment": {
-                "origin": segment.origin,
-                "direction": segment.direction,
-                "low": segment.low,
-                "high": segment.high,
-            },
+            "segment": segment_data(self.segment),
             "best_region": [list(interval) for interval in self.best_region],
             "best_point": self.best_point,
             "duals": [to_json(dual) for dual in self.duals],
+            "failures": [[place, why] for place, why in sorted(self.failures.items())],
         }
 
     @classmethod
     def _own_fields(cls, stored: Fields) -> dict[str, Any]:
-        line = Fields(stored["segment"], ("origin", "direction", "low", "high"), "a segment")
         if not stored.items("duals"):
             raise CertificateError("The certificate has no function.")
         return {
-            "segment": Segment.line(
-                line.point("origin"),
-                line.point("direction"),
-                line.number("low"),
-                line.number("high"),
-            ),
+            "segment": segment_from(stored["segment"]),
             "best_region": stored.intervals("best_region"),
             "best_point": stored.number("best_point"),
             "duals": tuple(from_json(dual) for dual in stored.items("duals")),
+            "failures": stored.notes("failures"),
         }
 
 
@@ -94,6 +93,7 @@ def make_certificate(
     duals: Sequence[DualFunction],
     landscape: DualFunction,
     upper_bound: Fraction,
+    failures: Mapping[int, str],
 ) -> Certificate:
     """Return the certificate for the mean of exact functions, `landscape`.
 
@@ -111,4 +111,5 @@ def make_certificate(
         best_region=tuple(landscape.argmax()),
         best_point=best,
         upper_bound=upper_bound,
+        failures={place: why[:LONGEST_TEXT] for place, why in failures.items()},
     ).sealed()

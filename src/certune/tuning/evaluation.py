@@ -7,7 +7,7 @@ compare a setting with the defaults, confirm the optimum, and measure it on new 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -146,6 +146,11 @@ class PlainRuns:
     def __init__(self, family: Family, instances: Sequence[Any], params: Mapping[str, Any]) -> None:
         self._family, self._instances, self._params = family, instances, dict(params)
         self._rows: dict[int, list[Fraction | None]] = {}
+        self._left_out: frozenset[int] = frozenset()
+
+    def leave_out(self, numbers: Iterable[int]) -> None:
+        """Let instances on which nothing can be run count with the lowest utility everywhere."""
+        self._left_out = frozenset(numbers)
 
     @property
     def n_instances(self) -> int:
@@ -155,10 +160,11 @@ class PlainRuns:
     @property
     def complete(self) -> bool:
         """Have all runs been made?"""
-        return len(self._rows) == len(self._instances)
+        return len(self._rows) + len(self._left_out) == len(self._instances)
 
     def make(self, crew: Crew, numbers: Sequence[int]) -> None:
         """Run everything on the instances with these numbers; raises `TimeIsUp`."""
+        numbers = [number for number in numbers if number not in self._left_out]
         function = partial(_run_all, self._family, self._params)
         items = [self._instances[number] for number in numbers]
         for outcome in crew.outcomes(function, items):
@@ -201,11 +207,15 @@ class PlainRuns:
 
     def _baselines(self) -> dict[str, tuple[Fraction, ...]]:
         """Utilities of the defaults that were run, and decided, on all instances."""
-        if not self.complete:
+        if not self.complete or not self._rows:
             return {}
-        first = self._instances[0]
+        first = self._instances[min(self._rows)]
         names = {**self._family.baselines, **self._family.instance_baselines(first)}
-        rows = [self._rows[number] for number in range(len(self._instances))]
+        lowest: list[Fraction | None] = [Fraction(self._family.utility_range[0])]
+        rows = [
+            self._rows.get(number, lowest * (1 + len(names)))
+            for number in range(len(self._instances))
+        ]
         _, *columns = zip(*rows, strict=True)
         return {
             name: column for name, column in zip(names, columns, strict=True) if None not in column

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from certune.dual import DualFunction, PiecewiseFunction
-from certune.errors import CertificateError
+from certune.errors import CertificateError, ParameterError
 from certune.space import Segment
 from certune.tuning.certificate import Certificate, make_certificate
+from certune.tuning.instances import checked_instances
 from certune.tuning.line_generalization import LineGeneralization
 from certune.tuning.result import TuningResult
 
@@ -34,11 +36,69 @@ class LineTuningResult(LineGeneralization, TuningResult):
         Exact mean utility over the finished instances, as a function of t.
     duals : list of PiecewiseFunction or PiecewisePolynomial
         Exact utility of each finished instance.
+    failures : dict of int to str
+        Why instances were left out with ``on_error="skip"``, by their place in `instances`, where
+        they come last. They count with the lowest utility in `best_value` and `baselines`.
     """
 
     segment: Segment
     landscape: DualFunction
     duals: list[DualFunction]
+    failures: dict[int, str] = field(default_factory=dict)
+
+    def without(self, names: str | Iterable[str], n_jobs: int | None = 1) -> LineTuningResult:
+        """Return the result for the other instances; no function is computed again.
+
+        Unfinished instances that stay are finished, as far as there are any.
+
+        Parameters
+        ----------
+        names : str or iterable of str
+            Names of instances, as in `instance_names`.
+        n_jobs : int or None, default=1
+            Number of parallel workers for the plain runs of the new best setting.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such instance, or none would be left.
+        """
+        from certune.tuning.search import tune_again
+
+        left_out = {names} if isinstance(names, str) else set(names)
+        unknown = left_out - set(self.instance_names)
+        if unknown:
+            raise ParameterError(
+                f"There are no instances of the names {sorted(unknown)[:5]}: names are as in "
+                f"instance_names, such as {self.instance_names[:3]}."
+            )
+        kept = [n for n, name in enumerate(self.instance_names) if name not in left_out]
+        if not any(number < len(self.duals) for number in kept):
+            raise ParameterError("No finished instance would be left: keep at least one.")
+        finished = {
+            place: self.duals[number]
+            for place, number in enumerate(kept)
+            if number < len(self.duals)
+        }
+        return tune_again(self, [self.instances[number] for number in kept], finished, n_jobs)
+
+    def with_instances(
+        self, instances: Iterable[Any], n_jobs: int | None = 1, timeout: float | None = None
+    ) -> LineTuningResult:
+        """Return the result for these and further instances, at the cost of the further ones.
+
+        Parameters
+        ----------
+        instances : iterable
+            Further instances of the family. Unfinished ones of this result are finished too.
+        n_jobs, timeout
+            As in :func:`certune.tune`.
+        """
+        from certune.tuning.search import tune_again
+
+        further = checked_instances(self.family, instances)
+        known = dict(enumerate(self.duals))
+        return tune_again(self, [*self.instances, *further], known, n_jobs, timeout)
 
     @property
     def best_region(self) -> list[tuple[float, float]]:
@@ -71,11 +131,14 @@ class LineTuningResult(LineGeneralization, TuningResult):
             self.duals,
             self.landscape,
             self.upper_bound_exact,
+            self.failures,
         )
 
     def _columns(self) -> dict[str, list[Any]]:
         missing = [None] * (len(self.instances) - len(self.duals))
+        reasons = [self.failures.get(place) for place in range(len(self.instances))]
         return {
+            **({"failure": reasons} if self.failures else {}),
             "attainable": [self.family.score.of(dual.max()) for dual in self.duals] + missing,
             "pieces": [dual.n_pieces for dual in self.duals] + missing,
         }

@@ -7,13 +7,14 @@ perfect in it.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from certune.deadline import TimeIsUp
+from certune.deadline import Stop, TimeIsUp, current_stop, under
 from certune.dual import DualFunction, mean
 from certune.errors import CertificateError, TuningError
 from certune.families.base import Family
@@ -24,7 +25,9 @@ from certune.tuning.instances import failure_of
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.log import RunLog
 from certune.tuning.progress import Callback, Progress, asked, blend
+from certune.tuning.run_store import RunStore
 from certune.tuning.status import Status
+from certune.tuning.workplace import RunOptions
 
 
 class LineRun:
@@ -38,23 +41,36 @@ class LineRun:
         Checked instances.
     segment : Segment
         The line of its free parameter.
+    store : RunStore, optional
+        Where finished functions are found, and kept.
 
     Attributes
     ----------
     finished : dict of int to DualFunction
         Functions by the number of their instance.
+    failures : dict of int to str
+        Why instances were left out, by their number.
     """
 
-    def __init__(self, family: Family, instances: list[Any], segment: Segment) -> None:
+    def __init__(
+        self,
+        family: Family,
+        instances: list[Any],
+        segment: Segment,
+        store: RunStore | None = None,
+    ) -> None:
         self.family = family
         self.instances = instances
         self.segment = segment
-        self.finished: dict[int, DualFunction] = {}
+        self.finished: dict[int, DualFunction] = {} if store is None else store.found()
+        self.failures: dict[int, str] = {}
+        self._store = store
+        self._n_seen = 0
         self._started = time.perf_counter()
         self._in_order: list[DualFunction] = []
         self._n_pieces = 0
 
-    def collect(self, crew: Crew, callbacks: Sequence[Callback], log: RunLog) -> Status | None:
+    def collect(self, crew: Crew, options: RunOptions, log: RunLog) -> Status | None:
         """Compute the functions of all instances, or return why some are missing.
 
         Raises
@@ -63,29 +79,51 @@ class LineRun:
             If an instance or a callback fails.
         """
         missing = [n for n in range(len(self.instances)) if n not in self.finished]
-        function = partial(_dual, self.family)
+        function = partial(_dual, self.family, options.timeout_per_instance)
         try:
+            if self._report(options.callbacks, log) and missing:
+                return Status.STOPPED
             for outcome in crew.outcomes(function, [self.instances[n] for n in missing]):
                 number = missing[outcome.number]
-                if outcome.error is not None:
+                if outcome.error is None:
+                    self._finish(number, outcome.value)
+                elif options.skips_failures and isinstance(outcome.error, Exception):
+                    self._leave_out(number, outcome.error)
+                else:
                     raise failure_of(self.instances[number], number, outcome.error)
-                self.finished[number] = outcome.value
-                if self._report(callbacks, log) and len(self.finished) < len(self.instances):
+                if self._report(options.callbacks, log) and self._is_open:
                     return Status.STOPPED
         except TimeIsUp:
             return crew.why_stopped
         except KeyboardInterrupt:
-            return Status.INTERRUPTED if len(self.finished) < len(self.instances) else None
+            return Status.INTERRUPTED if self._is_open else None
         return None
+
+    @property
+    def _is_open(self) -> bool:
+        return len(self.finished) + len(self.failures) < len(self.instances)
+
+    def _finish(self, number: int, dual: DualFunction) -> None:
+        if self._store is not None:
+            self._store.keep(number, dual)
+        self.finished[number] = dual
+
+    def _leave_out(self, number: int, error: Exception) -> None:
+        self.failures[number] = f"{type(error).__name__}: {error}"
+        if self._store is not None:
+            self._store.note_failure(number, self.failures[number])
 
     def _report(self, callbacks: Sequence[Callback], log: RunLog) -> bool:
         """Tell log and callbacks about every instance, in the order of the instances."""
         stopped = False
-        while not stopped and len(self._in_order) in self.finished:
-            self._in_order.append(self.finished[len(self._in_order)])
+        while not stopped and (self._n_seen in self.finished or self._n_seen in self.failures):
+            self._n_seen += 1
+            if self._n_seen - 1 in self.failures:
+                continue
+            self._in_order.append(self.finished[self._n_seen - 1])
             self._n_pieces += self._in_order[-1].n_pieces
             elapsed = time.perf_counter() - self._started
-            due = log.is_due(elapsed, last=len(self._in_order) == len(self.instances))
+            due = log.is_due(elapsed, last=self._n_seen == len(self.instances))
             if due or callbacks:
                 state = self._state(elapsed)
                 if due:
@@ -117,15 +155,24 @@ class LineRun:
         numbers = self._counted(status)
         duals = [self.finished[number] for number in numbers]
         instances = [self.instances[number] for number in numbers]
-        instances += [item for n, item in enumerate(self.instances) if n not in set(numbers)]
+        others = [n for n in range(len(self.instances)) if n not in set(numbers)]
+        instances += [self.instances[number] for number in others]
+        failures = {
+            len(duals) + place: self.failures[number]
+            for place, number in enumerate(others)
+            if number in self.failures
+        }
         landscape = mean(duals)
         runs = PlainRuns(self.family, instances, self.segment.at(landscape.best_point))
+        runs.leave_out(failures)
         status = _run(runs, len(duals), status, crew)
         promised = [dual.enclose_exact(landscape.best_point) for dual in duals]
         evaluation = runs.evaluation(known={n: lower for n, (lower, _) in enumerate(promised)})
         for number, (lower, upper) in enumerate(promised):
             self._confirm(evaluation.instance_names[number], lower, upper, runs.reached(number))
         upper_bound = self._upper_bound(landscape, len(duals))
+        if status is None and failures:
+            status = Status.INCOMPLETE
         return LineTuningResult(
             family=self.family,
             segment=self.segment,
@@ -135,6 +182,7 @@ class LineRun:
             duals=duals,
             evaluation=evaluation,
             instances=instances,
+            failures=failures,
             elapsed=time.perf_counter() - self._started,
         )
 
@@ -143,7 +191,7 @@ class LineRun:
 
         After a stop by a callback those that it has seen, for any number of workers.
         """
-        seen = len(self._in_order) if status is Status.STOPPED else len(self.instances)
+        seen = self._n_seen if status is Status.STOPPED else len(self.instances)
         return sorted(number for number in self.finished if number < seen)
 
     def _upper_bound(self, landscape: DualFunction, n_finished: int) -> Fraction:
@@ -188,5 +236,18 @@ def _run(runs: PlainRuns, n_finished: int, status: Status | None, crew: Crew) ->
     return status
 
 
-def _dual(family: Family, instance: Any) -> DualFunction:
-    return family.dual(instance)
+def _dual(family: Family, seconds: float, instance: Any) -> DualFunction:
+    """Compute a function, within the time that an instance has."""
+    if seconds == math.inf:
+        return family.dual(instance)
+    outside = current_stop()
+    try:
+        with under(Stop(seconds, outside)) as own:
+            dual = family.dual(instance)
+            if not own.seen:  # nobody was told to give up, so that the function is whole
+                return dual
+    except TimeIsUp:
+        pass
+    if outside.is_set():
+        raise TimeIsUp
+    raise TimeoutError(f"took longer than timeout_per_instance={seconds:g} seconds")

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from certune.dual.codec import MOST_BITS, is_real
 from certune.errors import CertificateError
+from certune.space import Segment
 
 # Decimal digits are converted in quadratic time; longer fractions are hexadecimal.
 MOST_DECIMALS = 600
@@ -77,6 +78,23 @@ def _fraction(value: object) -> Fraction | None:
             bottom = int(found[2] or "1", base)
             return Fraction(int(found[1], base), bottom) if bottom else None
     return None
+
+
+def segment_data(segment: Segment) -> dict[str, Any]:
+    """Return a segment as JSON data."""
+    return {
+        "origin": segment.origin,
+        "direction": segment.direction,
+        "low": segment.low,
+        "high": segment.high,
+    }
+
+
+def segment_from(stored: object) -> Segment:
+    """Return the segment of JSON data."""
+    line = Fields(stored, ("origin", "direction", "low", "high"), "a segment")
+    ends = line.number("low"), line.number("high")
+    return Segment.line(line.point("origin"), line.point("direction"), *ends)
 
 
 class Fields:
@@ -170,6 +188,16 @@ class Fields:
             key: tuple(map(float, entry)) if isinstance(entry, list) else float(entry)
             for key, entry in value.items()
         }
+
+    def notes(self, name: str) -> dict[int, str]:
+        """Return short strings by whole numbers."""
+        made = {}
+        for pair in self.items(name):
+            right = isinstance(pair, list) and len(pair) == 2 and type(pair[0]) is int
+            if not right or not isinstance(pair[1], str) or len(pair[1]) > LONGEST_TEXT:
+                self._refuse(name, "a list of numbers with short strings")
+            made[pair[0]] = pair[1]
+        return made
 
     def intervals(self, name: str) -> tuple[tuple[float, float], ...]:
         """Return a list of pairs of finite numbers."""

@@ -12,19 +12,22 @@ from __future__ import annotations
 import contextvars
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from certune.errors import NothingFinishedError, ParameterError
+from certune.dual import DualFunction
+from certune.errors import NothingFinishedError, ParameterError, TuningError
 from certune.families.base import Family
-from certune.space import Segment
 from certune.tuning.compilation import leave_compilation_out
-from certune.tuning.instances import checked_family, checked_instances
+from certune.tuning.instances import checked_family, checked_instances, instance_name
+from certune.tuning.line_result import LineTuningResult
 from certune.tuning.line_run import LineRun
 from certune.tuning.log import RunLog, header
 from certune.tuning.progress import Callback
 from certune.tuning.result import TuningResult
+from certune.tuning.run_store import opened_store
 from certune.tuning.space_search import SpaceOptions, check_search_options, tune_space
 from certune.tuning.status import Status
 from certune.tuning.workplace import RunOptions, with_result
@@ -42,6 +45,9 @@ def tune(
     random_state: int = 0,
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
+    run_dir: str | os.PathLike[str] | None = None,
+    on_error: str = "raise",
+    timeout_per_instance: float | None = None,
 ) -> TuningResult:
     """Find the setting with the best mean utility over instances, and prove that it is best.
 
@@ -77,6 +83,17 @@ def tune(
         If one returns True, tuning stops.
     progress : bool, optional
         Whether to log to stderr; by default only if the run takes longer than two seconds.
+    run_dir : path, optional
+        A folder that keeps the run: every finished function, a journal, and the certificate. The
+        same call continues a run that was ended in any way, and gives the result that it would
+        have had; with more instances, or fewer, only functions that are not there are computed.
+        For one free parameter. :func:`certune.load` reads it without the family.
+    on_error : {"raise", "skip"}
+        What to do when an instance fails: end with a `TuningError`, or leave it out, with its
+        reason in ``result.failures``. An instance that is left out counts as perfect in the bound
+        and with the lowest utility in the value. For one free parameter.
+    timeout_per_instance : float, optional
+        Seconds after which an instance has failed. For one free parameter.
 
     Returns
     -------
@@ -111,6 +128,7 @@ def tune(
     """
     space = checked_family(family).space
     _check_options(timeout, n_jobs, callbacks, progress)
+    _check_instance_options(space.n_free, run_dir, on_error, timeout_per_instance)
     check_search_options(family, method, gap, max_nodes, random_state)
     listed = checked_instances(family, instances)
     if space.n_free == 0:
@@ -119,25 +137,47 @@ def tune(
         )
     leave_compilation_out()
     seconds = math.inf if timeout is None else float(timeout)
-    options = RunOptions(n_jobs, tuple(callbacks), progress, seconds)
+    own_seconds = math.inf if timeout_per_instance is None else float(timeout_per_instance)
+    options = RunOptions(
+        n_jobs, tuple(callbacks), progress, seconds, own_seconds, on_error == "skip"
+    )
     # In a context of its own: however the run ends, no stop of it is left behind.
     context = contextvars.copy_context()
     if space.n_free == 1:
-        return context.run(_tune_line, family, listed, space.default_segment(), options)
+        with opened_store(run_dir, family, listed) as store:
+            run = LineRun(family, listed, space.default_segment(), store)
+            result = context.run(_tune_line, run, options)
+            if store is not None:
+                store.conclude(result)
+            return result
     by_lines = method == "line-search" or not family.bounds_boxes
     search = SpaceOptions(by_lines, Fraction(gap), max_nodes, random_state)
     return context.run(tune_space, family, listed, search, options)
 
 
-def _tune_line(
-    family: Family, instances: list[Any], segment: Segment, options: RunOptions
-) -> TuningResult:
+def tune_again(
+    result: LineTuningResult,
+    instances: list[Any],
+    finished: Mapping[int, DualFunction],
+    n_jobs: int | None,
+    timeout: float | None = None,
+) -> LineTuningResult:
+    """Return the result for other instances, of which some have a function already."""
+    _check_options(timeout, n_jobs, (), False)
+    run = LineRun(result.family, instances, result.segment)
+    run.finished.update(finished)
+    seconds = math.inf if timeout is None else float(timeout)
+    options = RunOptions(n_jobs, (), False, seconds)
+    return contextvars.copy_context().run(_tune_line, run, options)
+
+
+def _tune_line(run: LineRun, options: RunOptions) -> LineTuningResult:
+    family, instances, segment = run.family, run.instances, run.segment
     heading = header(family, len(instances), family.space, segment)
     log = RunLog(heading, options.progress, score=family.score)
     with log, options.workplace(family) as place:
-        run = LineRun(family, instances, segment)
         try:
-            status = run.collect(place.crew, options.callbacks, log)
+            status = run.collect(place.crew, options, log)
             if run.finished:
                 result = run.result(status, place.crew if status is None else place.last_crew())
                 log.summary(lambda: str(result))
@@ -146,6 +186,12 @@ def _tune_line(
             if run.finished:
                 with_result(error, lambda: run.result(Status.FAILED, place.last_crew()))
             raise
+    if run.failures and status is None:
+        first = min(run.failures)
+        raise TuningError(
+            f"All {len(instances)} instances failed; the first one, "
+            f"{instance_name(instances[first], first)}: {run.failures[first]}"
+        )
     if status is Status.TIME_LIMIT:
         raise NothingFinishedError(
             "The time limit was reached before the function of any of the "
@@ -156,6 +202,20 @@ def _tune_line(
 
 def _is_number(value: object, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _check_instance_options(n_free: int, run_dir: object, on_error: object, limit: Any) -> None:
+    if on_error not in ("raise", "skip"):
+        raise ParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}.")
+    if limit is not None and not (_is_number(limit, numbers.Real) and limit > 0):
+        raise ParameterError(
+            f"timeout_per_instance must be a positive number of seconds, got {limit!r}."
+        )
+    if n_free > 1 and (run_dir is not None or on_error != "raise" or limit is not None):
+        raise ParameterError(
+            "run_dir, on_error and timeout_per_instance are for one free parameter, whose "
+            f"instances are finished one by one; this family has {n_free}."
+        )
 
 
 def _check_options(timeout: Any, n_jobs: Any, callbacks: object, progress: object) -> None:

@@ -22,6 +22,7 @@ class Status(Enum):
     NODE_LIMIT = "the largest number of boxes was reached before the search was finished"
     INTERRUPTED = "interrupted before the search was finished"
     STOPPED = "stopped by a callback before the search was finished"
+    INCOMPLETE = "instances failed and were left out; they count as perfect in the bound"
     FAILED = "ended by an error before the search was finished"
     SEARCHED = "the best setting that the search along lines found, without a bound"
 

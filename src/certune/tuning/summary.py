@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from certune.tuning.space_result import SpaceTuningResult
 
 INTERVALS_SHOWN = 3
+FAILURES_SHOWN = 5
 LONGEST_DENOMINATOR = 10**6
 
 
@@ -30,8 +31,17 @@ def summary_of_line(result: LineTuningResult) -> str:
         *_baselines(result),
         ("undecided", _undecided(result)),
         ("instances", f"{n_finished} of {n_instances} finished, {result.elapsed:.1f} s"),
+        *_failures(result),
     ]
     return _aligned(rows)
+
+
+def _failures(result: LineTuningResult) -> list[Row]:
+    """Which instances were left out, and why."""
+    names = result.instance_names
+    rows = [("failed", f"{names[place]}: {why}") for place, why in result.failures.items()]
+    more = len(rows) - FAILURES_SHOWN
+    return [*rows[:FAILURES_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
 
 
 def summary_of_space(result: SpaceTuningResult) -> str:

@@ -6,17 +6,21 @@ runs and with fresh proofs on other parts of the domain, which together cover al
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from certune.dual import PiecewiseFunction
 from certune.dual.codec import MOST_BITS
-from certune.errors import CertificateError
+from certune.errors import CertificateError, InputError
 from certune.families.base import Family
+from certune.files import read_text
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.box_verification import BoxVerificationReport, verify_boxes
 from certune.tuning.certificate import Certificate
@@ -77,14 +81,17 @@ class VerificationReport:
 
 
 def verify(
-    certificate: Certificate | BoxCertificate, family: Family, instances: Iterable[Any]
+    certificate: Certificate | BoxCertificate | str | os.PathLike[str],
+    family: Family,
+    instances: Iterable[Any],
 ) -> VerificationReport | BoxVerificationReport:
     """Check every claim of a certificate.
 
     Parameters
     ----------
-    certificate : Certificate or BoxCertificate
-        From :attr:`TuningResult.certificate` or :meth:`Certificate.load`.
+    certificate : Certificate, BoxCertificate or path
+        From :attr:`TuningResult.certificate` or :meth:`Certificate.load`; or the path of its file,
+        or of the run directory that has it.
     family : Family
         The family that was tuned.
     instances : iterable
@@ -126,10 +133,12 @@ def verify(
     utilities that are rational numbers. Time grows with the size of the certificate.
     """
     started = time.perf_counter()
+    if isinstance(certificate, (str, os.PathLike)):
+        certificate = load_certificate(certificate)
     if not isinstance(certificate, SealedCertificate):
         raise CertificateError(
-            f"Expected a Certificate, got {certificate!r}: pass result.certificate or "
-            "Certificate.load(path)."
+            f"Expected a Certificate, got {certificate!r}: pass result.certificate, or the path of "
+            "its file or run directory."
         )
     listed = checked_instances(checked_family(family), instances)
     certificate = certificate.checked()
@@ -158,6 +167,17 @@ def verify(
     )
 
 
+def load_certificate(path: str | os.PathLike[str]) -> Certificate | BoxCertificate:
+    """Read a certificate of either kind from its file or from a run directory."""
+    file = Path(path) / "certificate.json" if os.path.isdir(path) else Path(path)
+    box_format = json.dumps(BoxCertificate.FORMAT_NAME).encode("ascii")
+    try:
+        is_box = box_format in read_text(file)[:200]
+    except InputError as error:
+        raise CertificateError(f"{error}.") from error
+    return BoxCertificate.load(file) if is_box else Certificate.load(file)
+
+
 def _check_functions(certificate: Certificate, family: Family, n_instances: int) -> None:
     """Check that there are functions of the first instances, over the whole range of settings."""
     segment, expected = certificate.segment, family.space.default_segment()
@@ -168,6 +188,11 @@ def _check_functions(certificate: Certificate, family: Family, n_instances: int)
     demand(
         1 <= len(certificate.duals) <= n_instances,
         f"The certificate has {len(certificate.duals)} functions for {n_instances} instances.",
+    )
+    places = range(len(certificate.duals), n_instances)
+    demand(
+        all(place in places for place in certificate.failures),
+        f"The certificate has failures of instances that do not miss: {[*certificate.failures]}.",
     )
     common = 1
     for number, dual in enumerate(certificate.duals):

@@ -6,6 +6,7 @@ exception that carries what was finished.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -36,12 +37,18 @@ class RunOptions:
         Whether to log.
     timeout : float
         Seconds, from when the work starts; may be infinite.
+    timeout_per_instance : float
+        Seconds for one instance.
+    skips_failures : bool
+        Whether an instance that fails is left out instead of ending the run.
     """
 
     n_jobs: int | None
     callbacks: tuple[Callback, ...]
     progress: bool | None
     timeout: float
+    timeout_per_instance: float = math.inf
+    skips_failures: bool = False
 
     @contextmanager
     def workplace(self, family: Family, shares_objects: bool = False) -> Iterator[Workplace]:

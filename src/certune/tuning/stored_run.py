@@ -1,0 +1,163 @@
+"""Reading a run directory without the family and the instances that made it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from certune.dual import DualFunction, mean
+from certune.errors import CertuneError, InputError
+from certune.runs.directory import FORMAT, function_path, read_events, read_function
+from certune.space import Segment
+from certune.tuning.box_certificate import BoxCertificate
+from certune.tuning.certificate import Certificate
+from certune.tuning.progress import blend
+from certune.tuning.schema import segment_from
+from certune.tuning.status import Status
+from certune.tuning.verification import load_certificate
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """What a run directory knows: functions, and what follows from them.
+
+    The same call of :func:`certune.tune` that made the directory gives the whole result, with plain
+    runs and defaults; this needs neither the family nor the instances.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    status : Status or None
+        How the last run ended; None if it was killed, or is still in work.
+    segment : Segment
+        The line of settings.
+    instance_names : tuple of str
+        Names of the instances of the last run, in their order.
+    duals : dict of int to DualFunction
+        Finished functions by the number of their instance.
+    failures : dict of int to str
+        Why instances have no function, by their number, where that was an error.
+    damaged : tuple of str
+        What could not be read, in words; the next run computes it again.
+    """
+
+    path: Path
+    status: Status | None
+    segment: Segment
+    instance_names: tuple[str, ...]
+    duals: dict[int, DualFunction] = field(repr=False)
+    failures: dict[int, str]
+    damaged: tuple[str, ...]
+    largest: Fraction = field(repr=False)
+
+    @cached_property
+    def landscape(self) -> DualFunction:
+        """Exact mean utility over the finished instances.
+
+        Raises
+        ------
+        InputError
+            If none is finished.
+        """
+        if not self.duals:
+            raise InputError(f"no instance of {self.path} is finished")
+        return mean([self.duals[number] for number in sorted(self.duals)])
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """The setting with the best mean utility over the finished instances."""
+        return self.segment.at(self.landscape.best_point)
+
+    @property
+    def best_value(self) -> float:
+        """Its mean utility over the finished instances."""
+        return self.landscape.max()
+
+    @property
+    def upper_bound(self) -> float:
+        """No setting has a larger mean utility over all instances."""
+        bound = self.landscape.upper_bound_exact
+        return float(blend(bound, len(self.duals), self.largest, len(self.instance_names)))
+
+    @property
+    def certificate(self) -> Certificate | BoxCertificate:
+        """The certificate of the last run that ended."""
+        return load_certificate(self.path)
+
+    def __str__(self) -> str:
+        ended = "not ended, or killed" if self.status is None else str(self.status)
+        lines = [
+            f"run in {self.path}: {ended}",
+            f"{len(self.duals)} of {len(self.instance_names)} instances finished",
+        ]
+        if self.duals:
+            setting = ", ".join(f"{name} = {value}" for name, value in self.best_params.items())
+            lines.append(
+                f"best mean utility over them {self.best_value:.6g} at {setting}; bound over all "
+                f"{self.upper_bound:.6g}"
+            )
+        for number, why in self.failures.items():
+            lines.append(f"failed: {self.instance_names[number]}: {why}")
+        return "\n".join([*lines, *self.damaged])
+
+
+def load(path: str | os.PathLike[str]) -> StoredRun:
+    """Read the directory of a run, also of one that is in work or was killed; changes nothing.
+
+    Parameters
+    ----------
+    path : path
+        What was given to :func:`certune.tune` as ``run_dir``.
+
+    Raises
+    ------
+    InputError
+        If there is no run, or its journal is damaged before its end.
+    """
+    header, *events = [*read_events(path)] or [None]
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InputError(f"{path} keeps something else than a run of this version")
+    started = [n for n, event in enumerate(events) if _is(event, "started")]
+    if not started:
+        raise InputError(f"the run in {path} has not begun")
+    try:
+        return _stored(Path(path), str(header["family"]), events[started[-1] :])
+    except (AttributeError, LookupError, TypeError, ValueError, CertuneError) as error:
+        raise InputError(f"the journal of {path} has events that are none: {error}") from error
+
+
+def _is(event: object, kind: str) -> bool:
+    return isinstance(event, Mapping) and event.get("event") == kind
+
+
+def _stored(path: Path, family: str, events: list[Any]) -> StoredRun:
+    """Return the last run of a journal, whose first event is its start."""
+    start = events[0]
+    names = tuple(str(name) for name, _ in start["instances"])
+    prints = [str(print_) for _, print_ in start["instances"]]
+    reasons = {event["instance"]: str(event["why"]) for event in events if _is(event, "failed")}
+    ends = [event for event in events if _is(event, "ended")]
+    duals, damaged = {}, []
+    for number, print_ in enumerate(prints):
+        try:
+            duals[number] = read_function(function_path(path, family, print_), family, print_)
+        except FileNotFoundError:
+            continue
+        except InputError as error:
+            damaged.append(f"{names[number]}: {error}")
+    return StoredRun(
+        path=path,
+        status=Status[ends[-1]["status"]] if ends else None,
+        segment=segment_from(start["segment"]),
+        instance_names=names,
+        duals=duals,
+        failures={n: reasons[p] for n, p in enumerate(prints) if p in reasons and n not in duals},
+        damaged=tuple(damaged),
+        largest=Fraction(start["utility_range"][1]),
+    )
