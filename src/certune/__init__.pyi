@@ -19,11 +19,25 @@ from .families.graph_ssl import HarmonicLabeling, LabelingInstance
 from .families.linkage import ClusteringInstance, Linkage
 from .families.logistic import ClassificationInstance, RegularizedLogistic
 from .families.programs import (
+    AlignmentInstance,
+    BinPackingInstance,
+    ConstrainedThreshold,
+    CostComplexityPruning,
+    DensityClustering,
+    DensityInstance,
+    GreedyIndependentSet,
     GreedyKnapsack,
+    GreedySetCover,
+    IndependentSetInstance,
     KnapsackInstance,
     NeighborInstance,
     NeighborVoting,
     ProgramFamily,
+    PruningInstance,
+    ScoredInstance,
+    SequenceAlignment,
+    SetCoverInstance,
+    VectorBinPacking,
 )
 from .families.regression import RegressionInstance, RegularizedRegression
 from .guarantees import Guarantee
