@@ -4,7 +4,7 @@ The lock is a small file beside what it guards, made in one step (a hard link, w
 too make for one process only). It says which process holds it. Whether that process lives is known
 at once on the same machine. On another one the lock counts as left behind when it was not refreshed
 for a minute, by the clock of the disk, which is read from a file that is made there: clocks of
-machines are never compared. Nothing waits.
+machines are never compared. Nothing waits for an owner.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from certune.files import read_text
 REFRESH_SECONDS = 15.0
 # An owner on another machine that was not heard of for so long is gone.
 STALE_SECONDS = 60.0
+# How often, and after how many seconds each, to try while others take the same lock over.
+ATTEMPTS, PAUSE = 50, 0.02
 _LONGEST = 10_000
 
 
@@ -106,21 +108,44 @@ class Lock:
         draft = self.path.with_name(f"{self.path.name}.{self.owner.token}")
         draft.write_text(json.dumps(asdict(self.owner)), encoding="utf-8")
         try:
-            for _ in range(3):
-                if _linked(draft, self.path):
+            for _ in range(ATTEMPTS):
+                if _linked(draft, self.path) or self._taken_over(draft):
                     return
-                self._remove_left_behind(draft)
-            raise InputError(f"{self._what} is taken by others again and again; try later")
+                time.sleep(PAUSE)
+            raise InputError(f"{self._what} is being taken by others; try again")
         finally:
             draft.unlink(missing_ok=True)
 
-    def _remove_left_behind(self, draft: Path) -> None:
-        """Remove a lock whose owner is gone, or raise."""
-        owner = read_owner(self.path)
+    def _taken_over(self, draft: Path) -> bool:
+        """Take a lock whose owner is gone; raises if it lives, False if it is worth another try.
+
+        One process at a time does that, the one that has the second lock: only it removes a lock
+        of somebody else, after another look, so that a new one is never removed.
+        """
+        owner = self._owner_gone(self.path, draft)
+        door = self.path.with_name(f"{self.path.name}.change")
+        if not _linked(draft, door):
+            try:
+                self._owner_gone(door, draft)
+            except InputError:
+                return False
+            door.unlink(missing_ok=True)  # left behind by a process that was killed in here
+            return False
         try:
-            age = draft.stat().st_mtime - self.path.stat().st_mtime
+            if read_owner(self.path) != owner:
+                return False
+            self.path.unlink(missing_ok=True)
+            return _linked(draft, self.path)
+        finally:
+            door.unlink(missing_ok=True)
+
+    def _owner_gone(self, path: Path, draft: Path) -> Owner | None:
+        """Return the owner of a lock, or raise `InputError` if it lives."""
+        owner = read_owner(path)
+        try:
+            age = draft.stat().st_mtime - path.stat().st_mtime
         except FileNotFoundError:
-            return
+            return owner
         if _lives(owner, age):
             name = "an unknown process" if owner is None else str(owner)
             raise InputError(
@@ -128,15 +153,7 @@ class Lock:
                 f"process does not exist any more, the lock ends within {STALE_SECONDS:.0f} "
                 f"seconds, or by deleting {self.path}.)"
             )
-        aside = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex}")
-        try:
-            os.rename(self.path, aside)
-        except FileNotFoundError:
-            return
-        # Somebody else may have taken the lock between the look and the removal: give it back.
-        if read_owner(aside) != owner:
-            _linked(aside, self.path)
-        aside.unlink(missing_ok=True)
+        return owner
 
     def _refresh(self) -> None:
         while not self._ended.wait(REFRESH_SECONDS):
