@@ -64,7 +64,7 @@ def solves(family, instance):
 
     course = make_course((0.0, 1.0), [(1.0, 0.0)], *family.sigma)
     interpolator = Interpolator(family.graph(instance), course)
-    for _ in interpolator.panels(family.certified):
+    for _ in interpolator.panels(family.certified, *interpolator.course.ends):
         pass
     return interpolator.n_solves
 

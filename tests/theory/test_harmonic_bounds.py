@@ -50,7 +50,7 @@ def test_growth_bound_holds_on_the_ellipse(kind, seed):
     rng = np.random.default_rng(seed)
     graph, course = graph_and_course(two_metrics(seed), kind)
     solver, exponents = PointSolver(graph), Exponents(graph, course)
-    certifier = Certifier(graph, course, exponents, solver)
+    certifier = Certifier(graph, course, exponents, solver, np.arange(graph.n_nodes))
     low, high = course.ends
     class_right = np.eye(graph.n_classes)[graph.class_of]
     n = graph.n_nodes
@@ -129,7 +129,8 @@ def test_growth_bound_holds_with_weak_edges_groups_and_chains(seed):
     rng = np.random.default_rng(seed)
     graph = ct.HarmonicLabeling().graph(far_points(seed))
     course = make_course((0.0, 1.0), [(1.0, 0.0)], 0.1, 2.0)
-    certifier = Certifier(graph, course, Exponents(graph, course), PointSolver(graph))
+    nodes = np.arange(graph.n_nodes)
+    certifier = Certifier(graph, course, Exponents(graph, course), PointSolver(graph), nodes)
     n_groups, tightest, checked = 0, math.inf, 0
     for centre in (4.0, 12.0, 30.0):
         local = _Local(certifier, centre)
@@ -151,7 +152,9 @@ def test_growth_bound_holds_with_weak_edges_groups_and_chains(seed):
 
 def test_growth_bound_is_infinite_beyond_the_strip():
     graph, course = graph_and_course(two_metrics(1), "bandwidth")
-    local = _Local(Certifier(graph, course, Exponents(graph, course), PointSolver(graph)), 1.0)
+    nodes = np.arange(graph.n_nodes)
+    certifier = Certifier(graph, course, Exponents(graph, course), PointSolver(graph), nodes)
+    local = _Local(certifier, 1.0)
     assert local.log_growth(local.ellipse(0.1, 0.1)) < math.inf
     assert local.log_growth(local.ellipse(0.1, 1e3)) == math.inf
 
@@ -177,7 +180,7 @@ def test_interpolants_are_as_close_as_proved(kind):
     instance = two_metrics(4, n_per_class=8)
     graph, course = graph_and_course(instance, kind)
     worst = 0.0
-    for panel in Interpolator(graph, course).panels(certified=True):
+    for panel in Interpolator(graph, course).panels(True, *course.ends):
         for local in rng.uniform(-1, 1, 2):
             z = (Fraction(panel.low) + Fraction(panel.high)) / 2 + Fraction(float(local)) * (
                 Fraction(panel.high) - Fraction(panel.low)

@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from certune.data.doors import from_csv, from_frame
 from certune.data.folds import folds
+from certune.data.labeling_folds import labeling_folds
 
-__all__ = ["folds", "from_csv", "from_frame"]
+__all__ = ["folds", "from_csv", "from_frame", "labeling_folds"]

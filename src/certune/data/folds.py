@@ -61,7 +61,7 @@ def folds(
     >>> ct.folds(X, [0, 1, 0, 1, 0, 1], cv=3)[0]
     ClassificationInstance('fold 1', 4 + 2 points, 1 feature, classes (0, 1))
     """
-    features, labels = _features(X), np.asarray(y)
+    features, labels = features_of(X), np.asarray(y)
     if labels.ndim != 1 or len(labels) != len(features):
         raise InputError(
             f"y must have one label for each of the {len(features)} rows of X, got the shape "
@@ -116,7 +116,8 @@ def _check_number_of_folds(cv: int, y: NDArray[Any]) -> None:
         )
 
 
-def _features(X: Any) -> NDArray[np.float64]:
+def features_of(X: Any) -> NDArray[np.float64]:
+    """Return the numbers of a table, columns of text one-hot encoded."""
     if is_frame(X):
         table = as_table(X)
         return encode([table], None, ()).features(table)

@@ -56,8 +56,8 @@ class BoxProblem:
         The edges.
     truth : int64 array
         True class (column) of every point in reach, -1 if it has no column.
-    n_always_right, n_unlabelled : int
-        Points that no label reaches and whose answer is right; all points without a label.
+    n_always_right, n_scored : int
+        Points that no label reaches and whose answer is right; all points that count.
     fixed : mapping
         ``sigma`` and ``weights`` where they are not part of boxes.
     """
@@ -65,7 +65,7 @@ class BoxProblem:
     graph: Graph
     truth: IntArray
     n_always_right: int
-    n_unlabelled: int
+    n_scored: int
     fixed: Mapping[str, Any]
     _symmetries: dict[tuple[tuple[float, ...], ...], Symmetry] = field(
         init=False, default_factory=dict
@@ -207,8 +207,8 @@ class BoxProblem:
         lower = self.n_always_right + len(sure)
         upper = lower + self._most_right(open_points, room, symmetry)
         return BoxBound(
-            Fraction(lower, self.n_unlabelled),
-            Fraction(upper, self.n_unlabelled),
+            Fraction(lower, self.n_scored),
+            Fraction(upper, self.n_scored),
             importance,
             None if len(open_points) else 1,
             Reuse(self, possible),

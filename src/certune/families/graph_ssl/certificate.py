@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from certune.families.distances import IntArray
 from certune.families.graph_ssl.course import Course, FloatArray
 from certune.families.graph_ssl.exponents import Exponents, Pair
 from certune.families.graph_ssl.graph import Graph
@@ -153,13 +154,19 @@ class Plan(NamedTuple):
 
 
 class Certifier:
-    """Bounds of the soft labels of a graph on complex ellipses around parts of a course."""
+    """Bounds of the soft labels of some nodes on complex ellipses around parts of a course."""
 
     def __init__(
-        self, graph: Graph, course: Course, exponents: Exponents, solver: PointSolver
+        self,
+        graph: Graph,
+        course: Course,
+        exponents: Exponents,
+        solver: PointSolver,
+        nodes: IntArray,
     ) -> None:
         self.graph, self.course = graph, course
         self.exponents, self.solver = exponents, solver
+        self.nodes = nodes
         self._last_height = math.inf
 
     def plan(self, low: float, high: float, log_tolerance: float) -> Plan | None:
@@ -289,7 +296,7 @@ class _Local:
         return float(self._hops * max(sums) * math.exp(2 * slack)) + slack**2
 
     def log_growth(self, ellipse: Ellipse) -> float:
-        """Logarithm of a bound of all soft labels on an ellipse, infinite if there is none."""
+        """Logarithm of a bound of the soft labels asked for on an ellipse; infinite: none."""
         if ellipse.phase >= 0.5 * math.pi:
             return math.inf
         coercivity = math.cos(ellipse.phase) - ellipse.lost - SLACK
@@ -303,20 +310,21 @@ class _Local:
         leak = (weak[:, None] + 0.5 * resistance).max(axis=0)
         single = np.logaddexp(strong + math.log(sine), leak)
         single = np.logaddexp(0.0, single - log_coercivity)
-        growth = single.max()
+        growth = float(single[self._certifier.nodes].max())
         if growth > CHAIN_FROM:
             # Weak edges and differences of phase here enter as Cauchy-Schwarz gives them.
             factor = (
                 sine + 2 * math.sqrt(ellipse.weak_share) + 2 * math.sqrt(ellipse.crossing_share)
             )
-            growth = chained_growth(
+            chained = chained_growth(
                 self._log_conductances(ellipse),
                 resistance,
                 self._ranked,
                 single,
                 math.log(factor) + 0.5 * log_hops - log_coercivity,
             )
-        return float(growth) + SLACK
+            growth = min(growth, float(chained))
+        return growth + SLACK
 
     def _log_leaks(self, ellipse: Ellipse) -> FloatArray:
         """What weak edges and differences of phase add to a bound, at each corner."""

@@ -2,8 +2,8 @@
 
 Points are joined by edges of weight ``exp(-delta / sigma**2)``, where delta is a weighted sum of
 metrics.  Soft labels are harmonic: each unlabelled point has the mean of its neighbours; the class
-with the largest soft label wins.  The share of unlabelled points that are right is a piecewise
-constant function of sigma and of the weights (``thm:pdim-graph-1``).
+with the largest soft label wins.  The share of unlabelled points that are right (of those whose
+truth is known) is a piecewise constant function of sigma and of the weights (``thm:pdim-graph-1``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,7 +34,6 @@ from certune.families.graph_ssl.harmonic import (
     winners,
 )
 from certune.families.graph_ssl.instance import LabelingInstance
-from certune.families.graph_ssl.interpolation import Interpolator
 from certune.families.graph_ssl.labeling import Labeling
 from certune.families.graph_ssl.parameters import (
     bandwidth,
@@ -45,13 +44,21 @@ from certune.families.graph_ssl.parameters import (
 )
 from certune.families.graph_ssl.sweeping import accuracy_along
 from certune.families.graph_ssl.symmetry import Symmetry
-from certune.families.metrics import checked_weights, tunes_weights
+from certune.families.metrics import FloatArray, checked_weights, tunes_weights
 from certune.pfaffian.bounds.applications import harmonic_labeling_structure
 from certune.pfaffian.structure import PiecewiseStructure
 from certune.space import LogReal, ParameterSpace, Segment, Simplex
 
 SKLEARN_GAMMA = 20.0
 LARGEST_DISTANCE = 1e100
+# How far the default range of sigma reaches beyond the distances of the data.
+WIDER = 4.0
+
+
+def _median(distances: FloatArray) -> float:
+    """The median of some distances, 1 if it is 0 or there are none."""
+    median = float(np.median(distances)) if distances.size else 0.0
+    return median if median > 0 else 1.0
 
 
 class HarmonicLabeling(Family):
@@ -122,6 +129,49 @@ class HarmonicLabeling(Family):
             parameters.append(Simplex("weights", n_metrics or 1))
         self._space = ParameterSpace(tuple(parameters)) if parameters else None
 
+    @classmethod
+    def for_instances(cls, instances: Sequence[LabelingInstance], **options: Any) -> Self:
+        """A family whose range of sigma is taken from the data.
+
+        It begins where a point gives its nearest neighbour, at the median of such distances, the
+        weight exp(-16), and ends where points at the median distance have the weight exp(-1/16):
+        below it every point follows its strongest path, above it all points count alike.
+
+        Parameters
+        ----------
+        instances : sequence of LabelingInstance
+            Instances to be tuned on, at least one.
+        **options
+            Other parameters of the family.
+
+        Examples
+        --------
+        >>> import certune as ct
+        >>> instance = ct.LabelingInstance(
+        ...     points=[[0.0], [1.0], [2.0], [4.0], [5.0]], labeled=[0, 4], truth=[0, 0, 0, 1, 1]
+        ... )
+        >>> ct.HarmonicLabeling.for_instances([instance])
+        HarmonicLabeling(sigma=(0.25, 11.31370849898476))
+        """
+        listed = list(instances)
+        if not listed:
+            raise InputError("got no instance; expected at least one to take the range from")
+        family = cls(**options)
+        if "sigma" in options:
+            raise ParameterError(
+                f"sigma is taken from the instances, got sigma={options['sigma']!r}: leave it out, "
+                "or make the family with HarmonicLabeling(sigma=...)"
+            )
+        nearest, medians = [], []
+        for instance in listed:
+            family._check_structure(instance)
+            metric = weighted_sum(np.array(family._reference(instance)), instance.distances)
+            apart = np.where(metric > 0, metric, np.inf).min(axis=1)
+            nearest.append(_median(apart[np.isfinite(apart)]))
+            medians.append(_median(metric[np.triu_indices(instance.n_points, 1)]))
+        low, high = math.sqrt(min(nearest)) / WIDER, math.sqrt(max(medians)) * WIDER
+        return cls(sigma=(low, max(high, 2 * low)), **options)
+
     @property
     def space(self) -> ParameterSpace:
         """The free parameters and their ranges."""
@@ -183,9 +233,7 @@ class HarmonicLabeling(Family):
         """
         self._check_structure(instance)
         metric = weighted_sum(np.array(self._reference(instance)), instance.distances)
-        above = metric[np.triu_indices(instance.n_points, 1)]
-        median = float(np.median(above)) if above.size else 0.0
-        sigma = math.sqrt(median) if median > 0 else 1.0
+        sigma = math.sqrt(_median(metric[np.triu_indices(instance.n_points, 1)]))
         return {"median distance": {"sigma": sigma, **self._uniform_weights()}}
 
     def _uniform_weights(self) -> dict[str, Any]:
@@ -198,7 +246,7 @@ class HarmonicLabeling(Family):
         name = instance.name or "the instance"
         if instance.truth is None:
             raise InputError(f"{name} has no truth; pass truth= to measure a utility")
-        if len(instance.unlabeled) == 0:
+        if len(instance.scored) == 0:
             raise InputError(
                 f"all {instance.n_points} points of {name} are labelled, so that there is nothing "
                 "to predict: leave some out of labeled="
@@ -338,7 +386,7 @@ class HarmonicLabeling(Family):
         return Labeling(labels, soft, names[graph.classes], reached, undecided)
 
     def run_exact(self, instance: LabelingInstance, params: Params) -> Fraction:
-        """Share of the unlabelled points that get their true label, as an exact rational number.
+        """Share of the scored points that get their true label, as an exact rational number.
 
         Raises
         ------
@@ -352,7 +400,7 @@ class HarmonicLabeling(Family):
         if graph.n_nodes:
             decisions = winners(graph, rates, Symmetry(graph, rates))
             right += decisions.count_right(graph.place, true, f"the setting {params!r}")
-        return Fraction(right, len(instance.unlabeled))
+        return Fraction(right, len(instance.scored))
 
     def dual(self, instance: LabelingInstance, along: Segment | None = None) -> PiecewiseFunction:
         """Utility as a function of the position on a segment of the parameter space.
@@ -399,7 +447,7 @@ class HarmonicLabeling(Family):
             return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates))
 
         options = winners_at, self.certified, segment.name
-        return accuracy_along(Interpolator(graph, course), symmetry, instance, *options)
+        return accuracy_along(graph, course, symmetry, instance, *options)
 
     @property
     def releases_lock(self) -> bool:
@@ -424,5 +472,5 @@ class HarmonicLabeling(Family):
             graph = self.graph(instance)
             fixed = {"weights": self._reference(instance), "sigma": self._sigma}
             truths = true_classes(instance, graph)
-            reuse = BoxProblem(graph, *truths, len(instance.unlabeled), fixed).start
+            reuse = BoxProblem(graph, *truths, len(instance.scored), fixed).start
         return reuse.problem.bound(box, reuse)

@@ -124,13 +124,16 @@ def tie_winner(classes: Iterable[int], n_classes: int) -> int:
 
 
 def true_classes(instance: LabelingInstance, graph: Graph) -> tuple[IntArray, int]:
-    """True column of every point in reach (-1: none), and how many of the others are right."""
+    """True column of every point in reach (-1: none, or it does not count), and right others.
+
+    These are the points out of reach of every label whose answer is right.
+    """
     assert instance.truth is not None
     column_of = np.full(len(instance.class_names), -1)
     column_of[graph.classes] = np.arange(graph.n_classes)
-    columns = column_of[instance.truth]
-    reached = np.isin(instance.unlabeled, graph.points)
-    unreached = columns[instance.unlabeled[~reached]]
+    columns = np.full(instance.n_points, -1)
+    columns[instance.scored] = column_of[instance.truth[instance.scored]]
+    unreached = columns[instance.unlabeled[~np.isin(instance.unlabeled, graph.points)]]
     winner = tie_winner(range(graph.n_classes), graph.n_classes)
     return columns[graph.points], int(np.sum(unreached == winner))
 

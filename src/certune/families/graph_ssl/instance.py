@@ -18,6 +18,9 @@ from certune.errors import InputError
 from certune.families.distances import DistanceInstance, IntArray, counted
 from certune.families.metrics import Metric, read_only
 
+NO_LABEL = "no point is labelled, and without a label nothing can be predicted"
+NO_SCORE = "no point is scored, so that all settings would be equally good"
+
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class LabelingInstance(DistanceInstance):
@@ -43,10 +46,14 @@ class LabelingInstance(DistanceInstance):
         Their labels, in the same order (with a mask, in the order of the points); by default what
         ``truth`` says.
     truth : array-like (n,), optional
-        True label of every point; only those of the unlabelled points count. Without it an instance
+        True label of every point; only those of the scored points count. Without it an instance
         can be labelled but not scored.
     name : str, optional
         Shown in messages and reports.
+    scored : array-like, optional
+        Indices, or a mask, of the points without a label whose truth is known; by default all of
+        them. What ``truth`` says about the others is not looked at, so that any value, such as -1,
+        can stand there.
 
     Attributes
     ----------
@@ -59,7 +66,9 @@ class LabelingInstance(DistanceInstance):
     labels : int64 array
         Codes of the labels of ``labeled``; ``class_names[code]`` is the label.
     truth : int64 array (n,) or None
-        Codes of the true labels.
+        Codes of the true labels, -1 where they do not count.
+    scored : int64 array
+        Indices of the points that a utility counts, increasing.
     class_names : tuple
         All labels that occur, sorted.
 
@@ -85,6 +94,7 @@ class LabelingInstance(DistanceInstance):
     labeled: IntArray
     labels: IntArray
     truth: IntArray | None
+    scored: IntArray
     class_names: tuple[Any, ...]
 
     def __init__(
@@ -96,14 +106,38 @@ class LabelingInstance(DistanceInstance):
         labels: ArrayLike | None = None,
         truth: ArrayLike | None = None,
         name: str | None = None,
+        scored: ArrayLike | None = None,
     ) -> None:
         super().__init__(points, distances, metrics, name)
-        indices = _checked_indices(labeled, self.n_points)
+        indices = _checked_indices(labeled, self.n_points, "labeled", NO_LABEL)
+        self._set_scored(indices, truth, scored)
         self._set_labels(indices, labels, truth)
+
+    def _set_scored(self, labeled: IntArray, truth: Any, scored: Any) -> None:
+        values = self.__dict__
+        values["labeled"] = read_only(np.sort(labeled))
+        if scored is None:
+            values["scored"] = read_only(np.setdiff1d(np.arange(self.n_points), labeled))
+            return
+        if truth is None:
+            raise InputError("scored= says whose truth counts, but truth= was not given: pass both")
+        chosen = np.sort(_checked_indices(scored, self.n_points, "scored", NO_SCORE))
+        both = np.intersect1d(chosen, labeled)
+        if both.size:
+            raise InputError(
+                f"scored must name points without a label, got {both[0]}, which is in labeled=: "
+                "leave it out of one of them"
+            )
+        values["scored"] = read_only(chosen)
 
     def _set_labels(self, indices: IntArray, labels: Any, truth: Any) -> None:
         values, n = self.__dict__, self.n_points
         true = None if truth is None else _column(truth, n, "truth", "point")
+        counts = np.ones(n, dtype=np.bool_)
+        if not self._scores_all:
+            counts[:] = False
+            counts[self.scored] = True
+            counts[indices] = labels is None
         if labels is None:
             if true is None:
                 raise InputError(
@@ -117,12 +151,20 @@ class LabelingInstance(DistanceInstance):
         every = given
         if true is not None:
             _check_same_kind(given, true)
-            every = np.concatenate((given, true))
+            every = np.concatenate((given, true[counts]))
         names, codes = np.unique(every, return_inverse=True)
-        values["labeled"] = read_only(indices[order])
         values["labels"] = read_only(codes[: len(given)][order].astype(np.int64))
-        values["truth"] = None if true is None else read_only(codes[len(given) :].astype(np.int64))
+        values["truth"] = None
+        if true is not None:
+            truths = np.full(n, -1, dtype=np.int64)
+            truths[counts] = codes[len(given) :]
+            values["truth"] = read_only(truths)
         values["class_names"] = tuple(names.tolist())
+
+    @property
+    def _scores_all(self) -> bool:
+        """Does the truth of every point without a label count?"""
+        return len(self.scored) + len(self.labeled) == self.n_points
 
     @cached_property
     def unlabeled(self) -> IntArray:
@@ -132,42 +174,45 @@ class LabelingInstance(DistanceInstance):
         return read_only(np.flatnonzero(free).astype(np.int64))
 
     def _content(self) -> tuple[bytes, Sequence[int], Sequence[IntArray | None]]:
-        counts = len(self.labeled), int(self.truth is not None)
-        return b"certune labeling instance 1", counts, (self.labeled, self.labels, self.truth)
+        counts = [len(self.labeled), int(self.truth is not None)]
+        columns: list[IntArray | None] = [self.labeled, self.labels, self.truth]
+        if not self._scores_all:
+            counts.append(len(self.scored))
+            columns.append(self.scored)
+        return b"certune labeling instance 1", counts, columns
 
     def __repr__(self) -> str:
         classes = counted(len(self.class_names), "class", "classes")
-        parts = f"{len(self.labeled)} labelled", f"metrics={self.metric_names}", classes
+        scored = [] if self._scores_all else [f"{len(self.scored)} scored"]
+        parts = f"{len(self.labeled)} labelled", *scored, f"metrics={self.metric_names}", classes
         return self._described(*parts, *(["no truth"] if self.truth is None else []))
 
 
-def _checked_indices(labeled: Any, n: int) -> IntArray:
-    if labeled is None:
-        raise InputError("labeled is missing: pass the indices of the labelled points, or a mask")
+def _checked_indices(chosen: Any, n: int, what: str, none: str) -> IntArray:
+    """Indices of points, or raise; ``none`` says what it means if there are none."""
+    if chosen is None:
+        raise InputError(f"{what} is missing: pass the indices of the points, or a mask")
     try:
-        array = np.asarray(labeled)
+        array = np.asarray(chosen)
     except ValueError:
-        array = np.array(labeled, dtype=object)
+        array = np.array(chosen, dtype=object)
     if array.dtype == bool and array.shape == (n,):
         array = np.flatnonzero(array)
     if array.size == 0:
-        raise InputError(
-            "no point is labelled, and without a label nothing can be predicted: pass at least one "
-            "index in labeled="
-        )
+        raise InputError(f"{none}: pass at least one index in {what}=")
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InputError(
-            f"labeled must be a list of indices or a mask of {n} Booleans, got an array of "
+            f"{what} must be a list of indices or a mask of {n} Booleans, got an array of "
             f"{array.dtype} with shape {array.shape}"
         )
     indices = array.astype(np.int64)
     if indices.min() < 0 or indices.max() >= n:
         bad = indices[(indices < 0) | (indices >= n)][0]
-        raise InputError(f"labeled must hold indices from 0 to {n - 1}, got {bad}")
+        raise InputError(f"{what} must hold indices from 0 to {n - 1}, got {bad}")
     if len(np.unique(indices)) < len(indices):
         values, counts = np.unique(indices, return_counts=True)
         raise InputError(
-            f"labeled must name every point once, got {values[counts > 1][0]} several times"
+            f"{what} must name every point once, got {values[counts > 1][0]} several times"
         )
     return indices
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from certune.families.distances import IntArray
 from certune.families.graph_ssl.certificate import Certifier, Plan
 from certune.families.graph_ssl.chebyshev import ROUNDING_BITS, chebyshev_nodes
 from certune.families.graph_ssl.course import Course, FloatArray
@@ -60,25 +61,35 @@ class Panel:
 
 
 class Interpolator:
-    """Panels of one graph along one course; counts the linear systems it solves."""
+    """Panels of one graph along one course; counts the linear systems it solves.
 
-    def __init__(self, graph: Graph, course: Course) -> None:
+    What is proved about panels holds for the ``nodes`` asked for, all by default.
+    """
+
+    def __init__(self, graph: Graph, course: Course, nodes: IntArray | None = None) -> None:
         self.graph, self.course = graph, course
+        self.nodes = np.arange(graph.n_nodes) if nodes is None else nodes
         self.exponents = Exponents(graph, course)
         self.solver = PointSolver(graph)
         self.n_solves = 0
 
-    def panels(self, certified: bool, stop: float = math.inf) -> Iterator[Panel]:
-        """Panels that cover the course, up to a coordinate, from left to right."""
-        low, high = self.course.ends
+    def panels(
+        self, certified: bool, low: float, high: float, tolerance: float | None = None
+    ) -> Iterator[Panel]:
+        """Panels that cover a part of the course, from left to right.
+
+        Certified ones err by at most a tolerance, by default that of the linear systems; the fewer
+        nodes they need the larger it is.
+        """
         if low == high:
             high = math.nextafter(high, math.inf)
-        high = min(high, stop)
-        return self._certified(low, high) if certified else self._adaptive(low, high)
+        if not certified:
+            return self._adaptive(low, high)
+        return self._certified(low, high, tolerance or self.solver.error)
 
     def new_certifier(self) -> Certifier:
         """Proofs for a sequence of neighbouring intervals."""
-        return Certifier(self.graph, self.course, self.exponents, self.solver)
+        return Certifier(self.graph, self.course, self.exponents, self.solver, self.nodes)
 
     def values(self, low: float, high: float, degree: int, known: FloatArray | None) -> FloatArray:
         """Soft labels at the nodes of an interval; ``known`` are those of half the degree."""
@@ -130,8 +141,8 @@ class Interpolator:
         shape = self.graph.n_nodes, self.graph.n_classes, 2
         return Panel(low, high, np.zeros(shape), math.inf, 0.0)
 
-    def _certified(self, low: float, high: float) -> Iterator[Panel]:
-        certifier, tolerance = self.new_certifier(), self.solver.error
+    def _certified(self, low: float, high: float, tolerance: float) -> Iterator[Panel]:
+        certifier = self.new_certifier()
         start, width = low, high - low
         while start < high:
             stop = min(start + width, high)

@@ -23,6 +23,7 @@ from certune.families.distances import IntArray
 from certune.families.graph_ssl.chebyshev import halving_matrix
 from certune.families.graph_ssl.close_ties import CloseTies
 from certune.families.graph_ssl.course import Course
+from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.harmonic import Decisions, true_classes, undecided_error, winners
 from certune.families.graph_ssl.instance import LabelingInstance
 from certune.families.graph_ssl.interpolation import Interpolator, Panel
@@ -34,6 +35,10 @@ from certune.kernels.graph import OPEN, settle
 FloatArray = NDArray[np.float64]
 # A zone wider than this part of its panel may be a tie by symmetry.
 SUSPICIOUS = 1e-3
+# Graphs with as many nodes are followed on panels with this error first, which takes a third of the
+# linear systems; zones that are left open are narrow as a rule.
+LARGE = 100
+COARSE = 2.0**-9
 
 Winners = Callable[[float], Decisions]
 
@@ -42,7 +47,7 @@ Winners = Callable[[float], Decisions]
 class Leaves:
     """Parts of a course: node, winner and rival (equal if proved), and the ends of the part.
 
-    Only one node of each colour has leaves, see `Symmetry.colours`.
+    Only one node of each colour has leaves, see `Symmetry.colours`, and only if it matters.
     """
 
     info: NDArray[np.int64]
@@ -50,32 +55,95 @@ class Leaves:
 
 
 def leaves_of(interpolator: Interpolator, symmetry: Symmetry, certified: bool) -> Leaves:
-    """Parts of one node of each colour along the course, panel by panel."""
-    graph = interpolator.graph
-    nodes = np.unique(symmetry.colours, return_index=True)[1]
-    admitted = np.ones((graph.n_nodes, graph.n_classes), dtype=np.bool_)
-    polisher = Polisher(graph, interpolator.course, CloseTies(interpolator))
-    infos, ends = [], []
-    start = tail_start(graph, interpolator.course)
-    for panel in interpolator.panels(certified, start):
-        check_time()
-        info, local = _settled(panel, nodes, admitted)
+    """Parts of the interpolator's nodes, one of each colour, along the course, panel by panel."""
+    graph, course = interpolator.graph, interpolator.course
+    nodes = np.intersect1d(interpolator.nodes, np.unique(symmetry.colours, return_index=True)[1])
+    settler = _Settler(interpolator, symmetry, certified)
+    low, high = course.ends
+    start = tail_start(graph, course, nodes)
+    parts = []
+    if low < min(start, high) or low == high:
+        parts.append(settler.leaves(low, min(start, high), nodes))
+    if start < high:
+        info = _tail(interpolator, symmetry, nodes, start)
+        parts.append(Leaves(info, np.tile([start, high], (len(nodes), 1))))
+    return _joined(parts)
+
+
+def _joined(parts: list[Leaves]) -> Leaves:
+    return Leaves(
+        np.concatenate([part.info for part in parts]), np.concatenate([part.ends for part in parts])
+    )
+
+
+class _Settler:
+    """Settles nodes on panels: on large graphs with coarse ones first, finer where that fails."""
+
+    def __init__(self, interpolator: Interpolator, symmetry: Symmetry, certified: bool) -> None:
+        graph = interpolator.graph
+        self._interpolator, self._symmetry, self._certified = interpolator, symmetry, certified
+        self._admitted = np.ones((graph.n_nodes, graph.n_classes), dtype=np.bool_)
+        self._polisher = Polisher(graph, interpolator.course, CloseTies(interpolator))
+
+    def leaves(self, low: float, high: float, nodes: IntArray) -> Leaves:
+        """Leaves of some nodes on a part of the course."""
+        if not self._certified or self._interpolator.graph.n_nodes < LARGE:
+            return self._fine(low, high, nodes)
+        parts = []
+        for panel in self._interpolator.panels(True, low, high, COARSE):
+            check_time()
+            info, position = self._on_panel(panel, nodes)
+            is_open = (info[:, 1] == OPEN) | (info[:, 1] != info[:, 2])
+            parts.append(Leaves(info[~is_open], position[~is_open]))
+            for rows in _overlapping(position, np.flatnonzero(is_open)):
+                parts.append(self._finer(info[rows, 0], position[rows]))
+        found = _joined(parts)
+        order = np.lexsort((found.ends[:, 0], found.info[:, 0]))
+        return Leaves(found.info[order], found.ends[order])
+
+    def _finer(self, nodes: IntArray, zones: FloatArray) -> Leaves:
+        """Leaves of nodes on their zones, which overlap, from fine panels on all of them."""
+        found = self._fine(float(zones[:, 0].min()), float(zones[:, 1].max()), np.unique(nodes))
+        parts = []
+        for node, (low, high) in zip(nodes.tolist(), zones.tolist(), strict=True):
+            own = found.info[:, 0] == node
+            ends = np.clip(found.ends[own], low, high)
+            inside = ends[:, 0] < ends[:, 1]
+            parts.append(Leaves(found.info[own][inside], ends[inside]))
+        return _joined(parts)
+
+    def _fine(self, low: float, high: float, nodes: IntArray) -> Leaves:
+        parts = []
+        for panel in self._interpolator.panels(self._certified, low, high):
+            check_time()
+            info, position = self._on_panel(panel, nodes)
+            parts.append(Leaves(*self._polisher.polished(panel, self._admitted, info, position)))
+        return _joined(parts)
+
+    def _on_panel(self, panel: Panel, nodes: IntArray) -> tuple[NDArray[np.int64], FloatArray]:
+        """Leaves of nodes on a panel, in the coordinate of the course."""
+        info, local = _settled(panel, nodes, self._admitted)
         suspects = _suspects(info, local)
-        if suspects.size and _drop_symmetric_ties(panel, suspects, admitted, symmetry):
-            info, local = _settled(panel, nodes, admitted)
+        if suspects.size and _drop_symmetric_ties(panel, suspects, self._admitted, self._symmetry):
+            info, local = _settled(panel, nodes, self._admitted)
         half = 0.5 * (panel.high - panel.low)
         # Measured from the nearer end, so that the rounding is relative to the result.
-        position = np.where(
+        return info, np.where(
             local < 0.0, panel.low + half * (1.0 + local), panel.high - half * (1.0 - local)
         )
-        info, position = polisher.polished(panel, admitted, info, position)
-        infos.append(info)
-        ends.append(position)
-    high = interpolator.course.ends[1]
-    if start < high:
-        infos.append(_tail(interpolator, symmetry, nodes, start))
-        ends.append(np.tile([start, high], (len(nodes), 1)))
-    return Leaves(np.concatenate(infos), np.concatenate(ends))
+
+
+def _overlapping(ends: FloatArray, rows: IntArray) -> list[IntArray]:
+    """Rows of intervals in groups that overlap each other, from left to right."""
+    groups: list[list[int]] = []
+    reach = -np.inf
+    for row in rows[np.argsort(ends[rows, 0], kind="stable")].tolist():
+        if groups and ends[row, 0] <= reach:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+        reach = max(reach, ends[row, 1]) if len(groups[-1]) > 1 else ends[row, 1]
+    return [np.array(group) for group in groups]
 
 
 def _tail(
@@ -131,19 +199,20 @@ def _drop_symmetric_ties(
 
 
 def accuracy_along(
-    interpolator: Interpolator,
+    graph: Graph,
+    course: Course,
     symmetry: Symmetry,
     instance: LabelingInstance,
     winners_at: Winners,
     certified: bool,
     name: str,
 ) -> PiecewiseFunction:
-    """Share of unlabelled points that get their true class along the course.
+    """Share of the scored points that get their true class along the course.
 
     Parameters
     ----------
-    interpolator : Interpolator
-        The graph and the course.
+    graph, course : Graph and Course
+        The edges, and the segment.
     symmetry : Symmetry
         Ties and colours that hold along the course.
     instance : LabelingInstance
@@ -155,12 +224,20 @@ def accuracy_along(
     name : str
         Name of the parameter.
     """
-    graph, colours = interpolator.graph, symmetry.colours
+    colours = symmetry.colours
     true, n_always_right = true_classes(instance, graph)
-    right = right_by_class(colours, graph.place, true, graph.n_classes)[colours]
-    leaves = leaves_of(interpolator, symmetry, certified)
-    counts = n_always_right, len(instance.unlabeled)
-    return utility(leaves, interpolator.course, right, *counts, winners_at, name)
+    of_colour = right_by_class(colours, graph.place, true, graph.n_classes)
+    least = of_colour.min(axis=1)
+    asked = of_colour.max(axis=1) > least
+    n_scored = len(instance.scored)
+    n_always_right += int(least[~asked].sum())
+    if not asked.any():
+        value = Fraction(n_always_right, n_scored)
+        return PiecewiseFunction.constant(course.low, course.high, value, name)
+    nodes = np.unique(colours, return_index=True)[1][asked]
+    leaves = leaves_of(Interpolator(graph, course, nodes), symmetry, certified)
+    right = of_colour[colours]
+    return utility(leaves, course, right, n_always_right, n_scored, winners_at, name)
 
 
 def right_by_class(colours: IntArray, place: IntArray, truth: IntArray, n_classes: int) -> IntArray:
@@ -186,11 +263,11 @@ def utility(
     course: Course,
     right: IntArray,
     n_always_right: int,
-    n_unlabelled: int,
+    n_scored: int,
     winners_at: Winners,
     name: str,
 ) -> PiecewiseFunction:
-    """Share of unlabelled points that get their true class, as a function of t.
+    """Share of the scored points that get their true class, as a function of t.
 
     Parameters
     ----------
@@ -200,8 +277,8 @@ def utility(
         The segment.
     right : int64 array (nodes, classes)
         How many points are right if a node, and with it all of its colour, has a class.
-    n_always_right, n_unlabelled : int
-        Points that no label reaches and whose answer is right; all unlabelled points.
+    n_always_right, n_scored : int
+        Points whose answer is right whatever the nodes of the leaves have; all points that count.
     winners_at : callable
         The plain algorithm at one t: decisions about all nodes. Asked at an end of the segment if
         a node is open there.
@@ -236,8 +313,8 @@ def utility(
             return counts.pop()
 
         runs = _runs(leaves.ends[own], lower[own], upper[own])
-        functions.append(_correctness(runs, course, n_unlabelled, at_end, name))
-    rest = Fraction(constant, n_unlabelled)
+        functions.append(_correctness(runs, course, n_scored, at_end, name))
+    rest = Fraction(constant, n_scored)
     return sum_of([PiecewiseFunction.constant(course.low, course.high, rest, name), *functions])
 
 
