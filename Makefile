@@ -10,13 +10,15 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 SOURCES = $(shell find native -name '*.h' -o -name '*.cpp')
 CACHES := .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test native lint format benchmarks clean clean-venv
+.PHONY: help demo test test-browser native lint format docs benchmarks clean clean-venv
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo        tune a clustering algorithm exactly, and show the result"
 	@echo "make test        run the test suite and the examples in docstrings"
 	@echo "make native      compile what has changed in native/"
+	@echo "make test-browser  look at a report in the system's chromium (chromium-driver)"
+	@echo "make docs        build the documentation in build/docs; a warning is an error"
 	@echo "make lint        ruff, clang-format, mypy and the import contract"
 	@echo "make format      let ruff and clang-format sort imports and format the code"
 	@echo "make benchmarks  run every script in benchmarks/"
@@ -30,6 +32,14 @@ test: native
 
 native: $(INSTALLED)
 	$(BIN)/python native/build.py
+
+test-browser: native
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser
+	$(BIN)/python -m pytest browser -p no:cacheprovider
+
+docs: native
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+DOCS = ROOT / "docs"
+# Every page whose blocks of Python a reader is told to run.
+TUTORIALS = [
+    *sorted((DOCS / "tutorials").glob("*.md")),
+    *sorted((DOCS / "guides").glob("*.md")),
+    *(DOCS / f"{name}.md" for name in ("start", "reading", "requests")),
+    ROOT / "README.md",
+]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 

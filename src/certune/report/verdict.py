@@ -134,8 +134,8 @@ def _proved(findings: Findings) -> Answer:
             f"Yes. No setting{where} has a mean {findings.score} {comparison} "
             f"{shown(findings.best_value)} on these {n}{within}.",
             "good",
-            "exact functions of the parameter (thm:piecewise-pfaffian); certificate.json can be "
-            "checked by certune verify",
+            "exact functions of the parameter (thm:piecewise-pfaffian); the certificate can be "
+            "checked by certune.verify",
         )
     if findings.status in ("SEARCHED", "UNPROVED"):
         return Answer("Is it proved?", f"No: {findings.status_text}.", "warning")
@@ -275,10 +275,10 @@ def _more(findings: Findings) -> Answer | None:
     text = (
         f"The tuned score is about {shown(max(found.optimism, 0.0), 2)} too good for new instances"
     )
-    if estimates:
+    if estimates and estimates[0]["n_instances"] > len(findings.instances):
         text += (
-            f"; about {estimates[0]['n_instances']:,} instances would bring a proved bound of that "
-            f"down to {shown(findings.needed_epsilon, 2)}"
+            f"; by estimate, {estimates[0]['n_instances']:,} would bring that below "
+            f"{shown(findings.needed_epsilon, 2)}"
         )
     tone = "plain" if found.optimism > findings.robust_loss else "good"
     conclusion = (

@@ -80,8 +80,9 @@ class RegularizedLogistic(Family):
 
     Notes
     -----
-    scikit-learn's ``LogisticRegression`` minimises C times the *sum* of losses plus |b|_2^2 / 2,
-    or plus |b|_1. For m training points, C = 1 / (2 m lam) with l2 and C = 1 / (m lam) with l1;
+    scikit-learn's ``LogisticRegression`` minimises C times the *sum* of losses plus
+    ``|b|_2^2 / 2``, or plus ``|b|_1``. For m training points, C = 1 / (2 m lam) with l2 and
+    C = 1 / (m lam) with l1;
     lam = 1 / (2 m C) and lam = 1 / (m C). With sample weights m is their sum.
 
     What is proved and what is estimated is told in ``docs/theory/logistic-path.md``.

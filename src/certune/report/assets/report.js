@@ -51,7 +51,7 @@
     return a + ((b - a) * (x - places[low])) / (places[low + 1] - places[low] || 1);
   }
 
-  function textStyle() { return { color: colour("ink"), fontFamily: "inherit" }; }
+  function textStyle() { return { color: colour("ink"), fontFamily: getComputedStyle(document.body).fontFamily }; }
   function axisStyle(extra) {
     return Object.assign({
       axisLabel: { color: colour("soft"), hideOverlap: true, formatter: (v) => shown(v, 4) },
@@ -112,7 +112,7 @@
     const lines = [];
     if (findings.n_free === 1) lines.push({
       xAxis: robustPlace(), name: "robust", lineStyle: { color: colour("good"), type: "solid", width: 2 },
-      label: { formatter: "robust", color: colour("good"), position: "insideEndTop", rotate: 90, distance: [0, 4] },
+      label: { formatter: "robust", color: colour("good"), position: "end" },
     });
     const series = [{
       name: "exact mean", type: "line", data: points(findings.landscape), showSymbol: false,
