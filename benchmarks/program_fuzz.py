@@ -232,6 +232,7 @@ class Tally:
     different: list[str] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
+    slowest: tuple[float, str] = (0.0, "")
 
     def report(self) -> str:
         """Return the tally as text."""
@@ -239,7 +240,8 @@ class Tally:
         refused = ", ".join(f"{key} {value}" for key, value in sorted(self.refusals.items()))
         return (
             f"{self.programs} programs, {self.points} points: {len(self.different)} different\n"
-            f"refused programs: {refused or 'none'}\nat points: {seen}"
+            f"refused programs: {refused or 'none'}\nat points: {seen}\n"
+            f"slowest program, {self.slowest[0]:.1f} s:\n{self.slowest[1]}"
         )
 
 
@@ -250,7 +252,9 @@ def run(seed: int, n_points: int) -> Tally:
     while tally.points < n_points:
         versions = Versions.of(grammar.program())
         tally.programs += 1
+        started = time.perf_counter()
         check(versions, rng, tally)
+        tally.slowest = max(tally.slowest, (time.perf_counter() - started, versions.body))
     return tally
 
 

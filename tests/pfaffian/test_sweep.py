@@ -184,6 +184,16 @@ def test_a_function_that_vanishes_has_one_cell(node):
     assert cell.sign == 0
 
 
+def test_relations_that_differ_at_an_end_only():
+    def ends(x):
+        return (x <= 1) + (x < 1) + 4 * (x >= 0) + 4 * (x > 0)
+
+    found = run(ends)
+    by_place = [(p.start, p.stop, p.value.value) for p in found.pieces]
+    assert by_place[0] == (0.0, 0.0, 6) and by_place[-1] == (1.0, 1.0, 9)
+    assert {value for _, _, value in by_place[1:-1]} == {10}
+
+
 def test_a_guarded_root_leaves_no_wide_gap():
     # The root exists on [3/5, 7/10] only; u >= 1/10000 on an interval with these ends.
     def guarded(a):

@@ -42,6 +42,18 @@ def tape(node: Expression) -> list[Expression]:
     return [*order, node]
 
 
+def places(node: Expression) -> list[tuple[int, ...]]:
+    """Return, for each entry of the tape, where its arguments are on it; kept like the tape."""
+    memory = _memory(node)
+    found: list[tuple[int, ...]] | None = memory.get("places")
+    if found is None:
+        order = tape(node)
+        numbers = {id(item): number for number, item in enumerate(order)}
+        found = [tuple(numbers[id(each)] for each in item.arguments) for item in order]
+        memory["places"] = found
+    return found
+
+
 def _memory(node: Expression) -> dict[Any, Any]:
     if node.memory is None:
         node.memory = {}
@@ -124,15 +136,13 @@ def enclose(node: Expression, point: Point, precision: int = PRECISION) -> Any:
 
 
 def _ball(node: Expression, balls: Mapping[str, Any], precision: int) -> Any:
-    values: dict[Expression, Any] = {}
-    for item in tape(node):
-        values[item] = _value(item, values, balls, precision)
-    return values[node]
+    values: list[Any] = []
+    for item, sources in zip(tape(node), places(node), strict=True):
+        values.append(_value(item, [values[source] for source in sources], balls, precision))
+    return values[-1]
 
 
-def _value(
-    item: Expression, values: dict[Expression, Any], balls: Mapping[str, Any], precision: int
-) -> Any:
+def _value(item: Expression, arguments: list[Any], balls: Mapping[str, Any], precision: int) -> Any:
     """Ball of one node from those of its arguments; constants at 64 bits are remembered."""
     if item.name is not None:
         return balls[item.name]
@@ -143,20 +153,20 @@ def _value(
             known = (
                 ball_of(item.value)
                 if item.value is not None
-                else item.operation.on_balls(*[values[a] for a in item.arguments])  # type: ignore[union-attr]
+                else item.operation.on_balls(*arguments)  # type: ignore[union-attr]
             )
             memory[precision] = known
         return known
-    return item.operation.on_balls(*[values[a] for a in item.arguments])  # type: ignore[union-attr]
+    return item.operation.on_balls(*arguments)  # type: ignore[union-attr]
 
 
 def is_nowhere_defined(node: Expression, point: Point) -> bool:
     """Tell whether an expression is proved to have no value at any point of a box."""
     balls = {name: as_ball(point[name]) for name in node.parameters}
-    values: dict[Expression, Any] = {}
-    for item in tape(node):
-        values[item] = _value(item, values, balls, flint.ctx.prec)
-        arguments = [values[argument] for argument in item.arguments]
+    values: list[Any] = []
+    for item, sources in zip(tape(node), places(node), strict=True):
+        arguments = [values[source] for source in sources]
+        values.append(_value(item, arguments, balls, flint.ctx.prec))
         if item.operation is not None and item.operation.is_undefined(*arguments):
             return True
     return False
@@ -242,30 +252,24 @@ def jet(node: Expression, balls: Mapping[str, Jet], shared: dict[Expression, Jet
     shared : dict
         Jets of functions at the same point, kept from one call to the next.
     """
-    values: dict[Expression, Jet] = {}
-    for item in tape(node):
-        known = shared.get(item)
+    values: list[Jet] = []
+    for item, sources in zip(tape(node), places(node), strict=True):
+        is_costly = item.operation is not None and item.operation.is_costly
+        known = shared.get(item) if is_costly else None
         if known is None:
-            known = _jet(item, values, balls)
-            if _is_costly(item):
+            known = _jet(item, [values[source] for source in sources], balls)
+            if is_costly:
                 shared[item] = known
-        values[item] = known
-    return values[node]
+        values.append(known)
+    return values[-1]
 
 
-def _is_costly(item: Expression) -> bool:
-    return item.operation is not None and (
-        not item.operation.symbol or item.operation.symbol == "**"
-    )
-
-
-def _jet(item: Expression, values: dict[Expression, Jet], balls: Mapping[str, Jet]) -> Jet:
+def _jet(item: Expression, jets: list[Jet], balls: Mapping[str, Jet]) -> Jet:
     if item.name is not None:
         return balls[item.name]
     operation = item.operation
-    if operation is None:
-        return Jet(_value(item, {}, {}, flint.ctx.prec), None)
-    jets = [values[argument] for argument in item.arguments]
+    if operation is None or not item.parameters:
+        return Jet(_value(item, [each.value for each in jets], {}, flint.ctx.prec), None)
     arguments = [each.value for each in jets]
     value = operation.on_balls(*arguments)
     slope = None

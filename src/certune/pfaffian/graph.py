@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 def postorder(roots: Iterable[Expression]) -> list[Expression]:
     """Return all subexpressions, arguments before what they are used in, each once. O(size)."""
     order: list[Expression] = []
-    done: set[Expression] = set()
+    done: set[int] = set()  # by address, which is quicker than a hash: all are alive
     stack = [(root, False) for root in reversed(list(roots))]
     while stack:
         node, ready = stack.pop()
         if ready:
             order.append(node)
-        elif node not in done:
-            done.add(node)
+        elif id(node) not in done:
+            done.add(id(node))
             stack.append((node, True))
             stack.extend((argument, False) for argument in reversed(node.arguments))
     return order

@@ -16,6 +16,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -75,6 +76,11 @@ class Operation:
     is_undefined: Callable[..., bool] = lambda *arguments: False
     on_part: Callable[..., Any] | None = None
     least: Callable[..., int] = lambda *arguments: -1
+
+    @cached_property
+    def is_costly(self) -> bool:
+        """Whether it takes much longer than arithmetic."""
+        return not self.symbol or self.symbol == "**"
 
     def __call__(self, *arguments: Any) -> Any:
         """Apply the operator: to balls at once, otherwise as an expression."""

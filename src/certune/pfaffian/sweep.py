@@ -115,17 +115,20 @@ class _Predicates:
     def __init__(self, name: str, low: float, high: float) -> None:
         self._line = Line(name)
         self._low, self._high = low, high
-        self._maps: dict[tuple[Expression, Expression], tuple[SignMap, int]] = {}
+        # By the addresses of both sides, which are kept alive by the list.
+        self._maps: dict[tuple[int, int], tuple[SignMap, int]] = {}
+        self._sides: list[Expression] = []
         self.count = 0
 
     def find(self, first: Expression, second: Expression) -> tuple[SignMap, int]:
         """Return a sign map and the factor that turns it into that of ``first - second``."""
-        entry = self._maps.get((first, second))
+        entry = self._maps.get((id(first), id(second)))
         if entry is None:
             self.count += 1
             made = self._line.sign_map(scaled_difference(first, second), self._low, self._high)
-            entry = self._maps[first, second] = made, 1
-            self._maps[second, first] = made, -1
+            entry = self._maps[id(first), id(second)] = made, 1
+            self._maps[id(second), id(first)] = made, -1
+            self._sides += [first, second]
         return entry
 
 
@@ -189,7 +192,10 @@ class _Pass(GuidedOracle):
             self.resume = min(self.resume, signs.cells[index + 1].high)
             stop = _up_to_root_at_end(signs, index, relation)
         self.decisions.append(_Decision(signs, relation))
-        if stop < self.next_stop and signs is not self.stopping:
+        if signs is self.stopping:
+            # Of two relations of the same numbers one may hold at a root at the end, one not.
+            self.stop = min(self.stop, stop)
+        elif stop < self.next_stop:
             self._note_stop(signs, stop)
         if cell.low > self.next_start and signs is not self.starting:
             self._note_start(signs, cell.low)
