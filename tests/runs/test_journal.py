@@ -236,3 +236,12 @@ def test_a_disk_without_hard_links_is_locked_too(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_written_is_said(tmp_path):
     with pytest.raises(ct.InputError, match="cannot lock the run: No such file"):
         Lock(tmp_path / "none" / "lock", "the run")
+
+
+def test_drafts_of_killed_processes_are_swept(tmp_path):
+    left_behind(tmp_path / "lock.dead", birth="1")
+    left_behind(tmp_path / "lock.elsewhere", machine="elsewhere")
+    (tmp_path / "lock.txt").write_text("a user's file")
+    held = Lock(tmp_path / "lock", "the run")
+    assert sorted(os.listdir(tmp_path)) == ["lock", "lock.elsewhere", "lock.txt"]
+    held.release()

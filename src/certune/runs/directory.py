@@ -60,9 +60,15 @@ class RunDirectory:
         self._journal = Journal(self.path / "journal.jsonl")
         try:
             self._begin()
+            self._sweep()
         except BaseException:
             self._journal.close()
             raise
+
+    def _sweep(self) -> None:
+        """Remove files that a killed process has not finished; nobody else writes here now."""
+        for path in (self.path / "functions").glob(".*.json.*"):
+            path.unlink(missing_ok=True)
 
     def _begin(self) -> None:
         header = {"format": FORMAT, "family": self._family}

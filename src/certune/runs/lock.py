@@ -101,6 +101,7 @@ class Lock:
             raise InputError(
                 f"cannot lock {what}: {error.strerror or error} ({self.path})"
             ) from error
+        self._sweep()
         self._refresher = threading.Thread(target=self._refresh, daemon=True)
         self._refresher.start()
 
@@ -138,6 +139,16 @@ class Lock:
             return _linked(draft, self.path)
         finally:
             door.unlink(missing_ok=True)
+
+    def _sweep(self) -> None:
+        """Remove what processes left behind that were killed while they took the lock."""
+        prefix = f"{self.path.name}."
+        for name in os.listdir(self.path.parent):
+            if name.startswith(prefix):
+                draft = self.path.with_name(name)
+                owner = read_owner(draft)
+                if owner is not None and owner.machine == _machine() and not _lives(owner, 0.0):
+                    draft.unlink(missing_ok=True)
 
     def _owner_gone(self, path: Path, draft: Path) -> Owner | None:
         """Return the owner of a lock, or raise `InputError` if it lives."""
