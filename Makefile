@@ -10,12 +10,13 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 SOURCES = $(shell find native -name '*.h' -o -name '*.cpp')
 CACHES := .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test test-browser native lint format docs benchmarks clean clean-venv
+.PHONY: help demo test quick test-browser native lint format docs benchmarks clean clean-venv
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo        tune a clustering algorithm exactly, and show the result"
 	@echo "make test        run the test suite and the examples in docstrings"
+	@echo "make quick       run the tests that take about a minute"
 	@echo "make native      compile what has changed in native/"
 	@echo "make test-browser  look at a report in the system's chromium (chromium-driver)"
 	@echo "make docs        build the documentation in build/docs; a warning is an error"
@@ -28,7 +29,10 @@ demo: native
 	$(BIN)/python -m certune.demo
 
 test: native
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+quick: native
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 native: $(INSTALLED)
 	$(BIN)/python native/build.py
