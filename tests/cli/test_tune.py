@@ -27,7 +27,7 @@ def test_a_folder_of_files_becomes_a_run(run, place):
     assert "Is it proved? Yes." in " ".join(done.stdout.split())
     assert "certune open run" in done.stdout
     names = {path.name for path in (place / "run").iterdir()}
-    assert names == {
+    assert names >= {
         "scenario.toml", "findings.json", "result.json", "instances.csv", "certificate.json",
         "report.html",
     }  # fmt: skip
@@ -135,6 +135,24 @@ def test_a_run_is_not_overwritten_unless_asked(run, place):
     assert "other files" in run(*arguments, "data", exit_code=1).stderr
 
 
+def test_a_run_that_was_stopped_is_continued(run, place):
+    arguments = ("data", "--target", "label", *FAST)
+    whole = tuned(run, "linkage", *arguments)
+    run("tune", "linkage", *arguments, "--out", "run", "-q")
+    for name in ("findings.json", "result.json", "report.html"):
+        (place / "run" / name).unlink()
+    functions = sorted((place / "run" / "functions").iterdir())
+    functions[0].unlink()
+    kept = functions[1].stat().st_mtime_ns
+    refused = run("tune", "linkage", *arguments, "--out", "run", exit_code=1)
+    assert "certune resume run" in refused.stderr
+    again = json.loads(run("resume", "run", "--json", "-q").stdout)
+    for key in ("best_params", "best_value", "best_region", "status"):
+        assert again[key] == whole[key]
+    assert functions[0].exists() and functions[1].stat().st_mtime_ns == kept
+    assert (place / "run" / "report.html").exists()
+
+
 def test_the_report_is_written_again(run, place):
     run("tune", "linkage", "data/d0.csv", "--target", "label", *FAST, "-q", "--out", "run")
     before = (place / "run/report.html").read_text()
@@ -174,6 +192,7 @@ MISTAKES = {
     ("show", "data"): "no run directory",
     ("report", "data"): "no run directory",
     ("verify", "data"): "has no scenario.toml",
+    ("resume", "data"): "there is nothing to continue",
     ("open", "data"): "no run directory",
     ("init", "empty"): "the folder empty is empty",
     ("online", "data", "--state", "s"): "has no .npz file of arrays (it has d0.csv",
@@ -207,7 +226,7 @@ def examples_of(command):
 def test_examples_of_help_run(run, place):
     (place / "mymodule.py").write_text(OWN)
     ran = []
-    for command in ("tune", "show", "report", "open", "verify", "init", "check"):
+    for command in ("tune", "resume", "show", "report", "open", "verify", "init", "check"):
         for example in examples_of(command):
             arguments = shlex.split(example)
             if command == "open":

@@ -12,7 +12,7 @@ from certune.cli.demo import demo
 from certune.cli.online import online
 from certune.cli.runs import open_report, report, show, verify
 from certune.cli.scenarios import check, init
-from certune.cli.tune import tune
+from certune.cli.tune import resume, tune
 
 EPILOG = """\b
 From a folder of CSV files to a page that explains the result:
@@ -31,7 +31,7 @@ def main() -> None:
     """Certified algorithm configuration: the best setting, and the proof that it is best."""
 
 
-for command in (demo, init, check, tune, show, report, open_report, verify, bound, online):
+for command in (demo, init, check, tune, resume, show, report, open_report, verify, bound, online):
     main.add_command(command)
 
 __all__ = ["main"]

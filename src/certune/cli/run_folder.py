@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +15,40 @@ from certune.report.tables import table_of_instances
 
 SCENARIO, FINDINGS, RESULT = "scenario.toml", "findings.json", "result.json"
 CERTIFICATE, REPORT, INSTANCES = "certificate.json", "report.html", "instances.csv"
+# What tuning itself keeps there, see certune.runs.directory.
+JOURNAL, FOLDERS = "journal.jsonl", ("functions", "aside")
 # A record that is larger than this was not written by certune.
 LARGEST_RECORD = 200 * 2**20
 
 
-def check_new(folder: Path, overwrite: bool) -> None:
-    """Raise if a folder cannot take a run."""
+def begin_run(folder: Path, scenario: Scenario, overwrite: bool) -> None:
+    """Make the folder of a new run, with its scenario; raise if it cannot take one."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file: name a folder for the run")
     if folder.is_dir() and any(folder.iterdir()):
-        if not (folder / FINDINGS).exists():
+        if not (folder / SCENARIO).exists():
             raise InputError(f"the folder {folder} has other files: name a new or an empty one")
         if not overwrite:
-            raise InputError(f"{folder} has a run already: name another folder, or --overwrite")
+            ended = (folder / FINDINGS).exists()
+            hint = "" if ended else f", continue it with certune resume {folder}"
+            raise InputError(
+                f"{folder} has a run already: name another folder{hint}, or --overwrite"
+            )
+        for name in (FINDINGS, RESULT, CERTIFICATE, REPORT, INSTANCES, JOURNAL):
+            (folder / name).unlink(missing_ok=True)
+        for name in FOLDERS:
+            shutil.rmtree(folder / name, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
+    write_whole(folder / SCENARIO, scenario.to_toml(folder).encode())
 
 
 def write_run(folder: Path, scenario: Scenario, result: Any, findings: Findings) -> list[Path]:
-    """Write all files of a run and return their paths."""
+    """Write what a run gave and return the paths of all its files."""
     from certune.report.page import write_report
 
-    folder.mkdir(parents=True, exist_ok=True)
     written = {
         SCENARIO: scenario.to_toml(folder),
         FINDINGS: findings.to_json(),

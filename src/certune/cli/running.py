@@ -100,8 +100,13 @@ def read_problem(scenario: Scenario) -> Problem:
     return _from_tables(scenario, family, files, holdout, seed)
 
 
-def run_scenario(scenario: Scenario, *, progress: bool | None, command: str) -> Outcome:
-    """Tune, evaluate on what was held out, and collect the findings."""
+def run_scenario(
+    scenario: Scenario, *, progress: bool | None, command: str, folder: Path | None = None
+) -> Outcome:
+    """Tune, evaluate on what was held out, and collect the findings.
+
+    Finished functions of one parameter are kept in the folder, so that the run can be continued.
+    """
     from certune.report.collecting import findings_of
     from certune.tuning import tune
 
@@ -122,6 +127,7 @@ def run_scenario(scenario: Scenario, *, progress: bool | None, command: str) -> 
         random_state=int(scenario.split.get("seed") or 0),
         callbacks=[keep],
         progress=progress,
+        run_dir=folder if problem.family.space.n_free == 1 else None,
     )
     history.append((result.elapsed, result.best_value, result.upper_bound))
     held_out = result.evaluate(problem.held_out) if problem.held_out else None

@@ -13,7 +13,7 @@ import click
 from certune.cli.families import FAMILIES, given_settings, settings_of_families
 from certune.cli.refusals import refusing
 from certune.cli.scenario import Scenario, read_scenario
-from certune.errors import ParameterError
+from certune.errors import InputError, ParameterError
 
 EPILOG = """\b
 Examples:
@@ -108,14 +108,50 @@ def tune(
     file (.toml). DATA are CSV files, folders or patterns, or .npz files of arrays. For linkage
     every file is an instance, or every value of --group; for logistic and labeling, every fold.
     """
-    from certune.cli.run_folder import check_new, summary_of, write_run
-    from certune.cli.running import run_scenario
-
     scenario = scenario_from(family, data, options)
     if out is not None:
-        check_new(out, overwrite)
+        from certune.cli.run_folder import begin_run
+        from certune.cli.running import read_problem
+
+        # What cannot be read is refused before a folder is made.
+        read_problem(scenario)
+        begin_run(out, scenario, overwrite)
+    carry_out(scenario, out, as_json, quiet)
+
+
+@click.command(epilog="\b\nExamples:\n  certune resume run/ --timeout 60")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds from now on.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("--quiet", "-q", is_flag=True, help="No log on stderr.")
+@refusing
+def resume(run: Path, timeout: float | None, as_json: bool, quiet: bool) -> None:
+    """Continue a run that was stopped or killed, or that reached its time limit.
+
+    Functions that are finished are taken from the run directory.
+    """
+    from certune.cli.run_folder import SCENARIO
+
+    if not (run / SCENARIO).is_file():
+        raise InputError(
+            f"{run} has no {SCENARIO}: there is nothing to continue; make a run with certune tune "
+            f"... --out {run}"
+        )
+    stored = read_scenario(run / SCENARIO)
+    limits = {key: value for key, value in stored.run.items() if key != "timeout"}
+    given = {} if timeout is None else {"timeout": timeout}
+    scenario = Scenario(stored.family, stored.data, stored.split, {**limits, **given})
+    carry_out(scenario, run, as_json, quiet)
+
+
+def carry_out(scenario: Scenario, out: Path | None, as_json: bool, quiet: bool) -> None:
+    """Tune, write the files of the run, and print what was found."""
+    from certune.cli.run_folder import summary_of, write_run
+    from certune.cli.running import run_scenario
+
     command = shlex.join(["certune", *sys.argv[1:]])
-    outcome = run_scenario(scenario, progress=False if quiet else None, command=command)
+    progress = False if quiet else None
+    outcome = run_scenario(scenario, progress=progress, command=command, folder=out)
     written = [] if out is None else write_run(out, scenario, outcome.result, outcome.findings)
     if as_json:
         summary = summary_of(outcome.findings)
