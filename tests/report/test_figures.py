@@ -114,3 +114,12 @@ def test_result_draws_into_given_axes(tmp_path):
     assert ax.get_xlabel() == "x" and ax.get_legend() is not None
     with pytest.raises(ct.ParameterError, match="either path or ax"):
         result.plot_landscape(tmp_path / "f.png", ax=ax)
+
+
+def test_style_sheets_are_obeyed():
+    from matplotlib import colors, style
+
+    with style.context("dark_background"):
+        drawn = figure()
+    texts = [ax.xaxis.label for ax in drawn.axes] + [ax.yaxis.label for ax in drawn.axes]
+    assert {colors.to_hex(text.get_color()) for text in texts} == {"#ffffff"}

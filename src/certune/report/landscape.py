@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart; so can they with cividis.
-LINE_COLOUR, OPTIMUM_COLOUR, INK = "#0072B2", "#E69F00", "#333333"
+LINE_COLOUR, OPTIMUM_COLOUR = "#0072B2", "#E69F00"
 BASELINE_COLOURS = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 BASELINE_DASHES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 HEAT_COLOURS = "cividis"
@@ -92,10 +92,10 @@ def landscape_figure(
         borderaxespad=0.3, handlelength=2.4, columnspacing=1.6,
     )  # fmt: skip
     top.tick_params(labelbottom=False)
-    figure.suptitle(title, fontsize=14, fontweight="bold", color=INK)
+    figure.suptitle(title, fontsize=14, fontweight="bold")
     mesh = _draw_strip(strip, duals, best_region, instance_names, score)
     _draw_scale(figure.add_subplot(grid[1, 1]), mesh, score)
-    strip.set_xlabel(name, fontsize=12, color=INK)
+    strip.set_xlabel(name, fontsize=12)
     if path is not None:
         figure.savefig(path, dpi=160)
     return figure
@@ -149,9 +149,9 @@ def draw_landscape(
         )  # fmt: skip
     ax.set_xlim(landscape.low, landscape.high)
     ax.set_ylim(low, high)
-    ax.set_ylabel(f"mean {score}", fontsize=12, color=INK)
+    ax.set_ylabel(f"mean {score}", fontsize=12)
     _tidy(ax)
-    ax.grid(axis="y", color="#DDDDDD", linewidth=0.7)
+    ax.grid(axis="y", alpha=0.35, linewidth=0.7)
     ax.set_axisbelow(True)
     ax.legend(loc="best", fontsize=9)
 
@@ -234,7 +234,7 @@ def _draw_strip(
         ax.set_yticks(range(len(duals)), list(names), fontsize=8)
     else:
         ax.set_yticks([])
-        ax.set_ylabel(f"{len(duals)} instances", fontsize=12, color=INK)
+        ax.set_ylabel(f"{len(duals)} instances", fontsize=12)
     _tidy(ax)
     ax.tick_params(axis="y", length=0, labelsize=8)
     return mesh
@@ -250,12 +250,12 @@ def _steps(function: DualFunction, log_scale: bool) -> tuple[FloatArray, FloatAr
 
 def _draw_scale(ax: Axes, mesh: Any, score: Score) -> None:
     bar = ax.figure.colorbar(mesh, cax=ax)
-    bar.set_label(score.name, fontsize=10, color=INK)
-    bar.ax.tick_params(labelsize=9, colors=INK)
+    bar.set_label(score.name, fontsize=10)
+    bar.ax.tick_params(labelsize=9)
     bar.outline.set_visible(False)
 
 
 def _tidy(ax: Any) -> None:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    ax.tick_params(labelsize=10, colors=INK)
+    ax.tick_params(labelsize=10)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.errors import InputError
-from certune.report.landscape import HEAT_COLOURS, INK, LINE_COLOUR
+from certune.report.landscape import HEAT_COLOURS, LINE_COLOUR
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,8 +72,8 @@ def regret_figure(
     ax.set_yscale("log")
     if np.isfinite(lowest):
         ax.set_ylim(bottom=0.5 * lowest)
-    ax.set_xlabel("rounds", fontsize=12, color=INK)
-    ax.set_ylabel("regret per round", fontsize=12, color=INK)
+    ax.set_xlabel("rounds", fontsize=12)
+    ax.set_ylabel("regret per round", fontsize=12)
     ax.legend(frameon=False, fontsize=10)
     return _finished(figure, path)
 
@@ -134,10 +134,10 @@ def density_figure(
     ax.set_yscale("log")
     if logarithmic:
         ax.set_xscale("log")
-    ax.set_xlabel(name, fontsize=12, color=INK)
-    ax.set_ylabel("rounds", fontsize=12, color=INK)
+    ax.set_xlabel(name, fontsize=12)
+    ax.set_ylabel("rounds", fontsize=12)
     bar = figure.colorbar(mesh, ax=ax)
-    bar.set_label("density, relative to evenly spread", fontsize=10, color=INK)
+    bar.set_label("density, relative to evenly spread", fontsize=10)
     return _finished(figure, path)
 
 
@@ -180,8 +180,8 @@ def dispersion_figure(
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(bottom=0.8, top=1.6 * float(sizes[-1]))
-    ax.set_xlabel("functions T", fontsize=12, color=INK)
-    ax.set_ylabel("D(T, width)", fontsize=12, color=INK)
+    ax.set_xlabel("functions T", fontsize=12)
+    ax.set_ylabel("D(T, width)", fontsize=12)
     ax.legend(
         title="width of window\n(dotted: fit)", frameon=False, fontsize=8, loc="center left",
         bbox_to_anchor=(1.0, 0.5),
@@ -194,10 +194,10 @@ def _new_figure(title: str) -> tuple[Figure, Any]:
 
     figure = Figure(figsize=(8.0, 4.8), layout="constrained")
     ax = figure.add_subplot()
-    figure.suptitle(title, fontsize=13, fontweight="bold", color=INK)
+    figure.suptitle(title, fontsize=13, fontweight="bold")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    ax.tick_params(labelsize=10, colors=INK)
+    ax.tick_params(labelsize=10)
     return figure, ax
 
 

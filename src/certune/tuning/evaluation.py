@@ -94,6 +94,11 @@ class Evaluation:
             floats["tuned"][number] = math.nan
         return pandas.DataFrame(floats, index=pandas.Index(self.instance_names, name="instance"))
 
+    def _repr_html_(self) -> str:
+        from certune.report.card import card
+
+        return card("Evaluation", [("", line) for line in str(self).splitlines()])
+
     def __str__(self) -> str:
         reached = {"tuned": self.value, **self.baselines}
         parts = [f"{name} {self.score.of(value):.6g}" for name, value in reached.items()]

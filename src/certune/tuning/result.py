@@ -269,6 +269,11 @@ class TuningResult(Generalization):
         """What a table of the instances has beside the evaluation."""
         return {}
 
+    def _repr_html_(self) -> str:
+        from certune.report.card import card, rows_of
+
+        return card(f"{type(self.family).__name__}: {self.status.name}", rows_of(str(self)))
+
     def __repr__(self) -> str:
         score, reached = self.family.score, f"best_value={self.best_value!r}"
         if not score.is_utility:
