@@ -79,7 +79,7 @@ class Anchor:
         """Matrix that takes weights, less those of the first vertex, to barycentric coordinates."""
         edges = self.place.vertices[1:] - self.place.vertices[0]
         if len(edges) == 1:
-            return edges.T / float(edges[0] @ edges[0])
+            return np.asarray(edges.T / float(edges[0] @ edges[0]))
         return np.linalg.pinv(edges)
 
     def look(self, part: Place, root: int) -> PartView:
