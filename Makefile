@@ -8,9 +8,10 @@ INSTALLED := $(VENV)/.installed
 CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 SOURCES = $(shell find native -name '*.h' -o -name '*.cpp')
+SANITIZED_TESTS ?= tests/kernels tests/families tests/oracles
 CACHES := .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test quick test-browser native lint format docs benchmarks clean clean-venv
+.PHONY: help demo test quick test-browser native sanitize lint format docs benchmarks clean clean-venv
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +21,7 @@ help:
 	@echo "make native      compile what has changed in native/"
 	@echo "make test-browser  look at a report in the system's chromium (chromium-driver)"
 	@echo "make docs        build the documentation in build/docs; a warning is an error"
+	@echo "make sanitize    run the tests of the compiled core with sanitizers (g++)"
 	@echo "make lint        ruff, clang-format, mypy and the import contract"
 	@echo "make format      let ruff and clang-format sort imports and format the code"
 	@echo "make benchmarks  run every script in benchmarks/"
@@ -44,6 +46,15 @@ test-browser: native
 docs: native
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+
+# The runtime of the sanitizers must be there before Python is; exceptions need libstdc++ beside it.
+# Python keeps what it has until it ends, which is no leak.
+sanitize: $(INSTALLED)
+	$(BIN)/python native/build.py --sanitize
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	    PYTHONPATH="$(CURDIR)/build/sanitized" \
+	    $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

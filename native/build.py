@@ -1,7 +1,9 @@
-"""Build `certune._core` for this interpreter and put it into src/certune, for work in a checkout.
+"""Build `certune._core` for this interpreter, for work in a checkout.
 
-    python native/build.py              after every change of native/; compiles what has changed
-    python native/build.py --sanitize   with address and undefined-behaviour sanitizers
+    python native/build.py              after every change of native/; compiles what has changed and
+                                        puts the extension into src/certune
+    python native/build.py --sanitize   with address and undefined-behaviour sanitizers, into a copy
+                                        of the package made of links, build/sanitized
 
 Needs cmake, ninja and nanobind (``pip install '.[dev]'`` brings them) and a C++20 compiler. An
 installation does not use this file: there scikit-build-core runs CMake.
@@ -18,6 +20,8 @@ from pathlib import Path
 
 NATIVE = Path(__file__).resolve().parent
 ROOT = NATIVE.parent
+PACKAGE = ROOT / "src" / "certune"
+SANITIZED = ROOT / "build" / "sanitized" / "certune"
 
 
 def tool(name: str) -> str:
@@ -26,6 +30,25 @@ def tool(name: str) -> str:
     if path is None:
         sys.exit(f"{name} was not found; install it: {sys.executable} -m pip install {name}")
     return path
+
+
+# Takes the finder of an editable installation away, which would find src/certune first.
+SITECUSTOMIZE = """
+import sys
+
+sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__name__.startswith("ScikitBuild")]
+"""
+
+
+def link_package() -> None:
+    """Make the sanitized package: links to everything in src/certune but the extension."""
+    (SANITIZED.parent / "sitecustomize.py").write_text(SITECUSTOMIZE)
+    for link in SANITIZED.iterdir():
+        if link.is_symlink():
+            link.unlink()
+    for path in PACKAGE.iterdir():
+        if path.suffix != ".so":
+            (SANITIZED / path.name).symlink_to(path)
 
 
 def build(sanitize: bool) -> None:
@@ -39,11 +62,13 @@ def build(sanitize: bool) -> None:
         configure = [tool("cmake"), "-S", str(NATIVE), "-B", str(folder), "-G", "Ninja"]
         configure += [f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"]
         configure += [f"-DPython_EXECUTABLE={sys.executable}"]
-        configure += [f"-DCERTUNE_OUTPUT={ROOT / 'src' / 'certune'}"]
+        configure += [f"-DCERTUNE_OUTPUT={SANITIZED if sanitize else PACKAGE}"]
         configure += [f"-DCERTUNE_SANITIZE={'ON' if sanitize else 'OFF'}"]
         subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
         made_for.write_text(sys.executable)
     subprocess.run([tool("cmake"), "--build", str(folder)], check=True)
+    if sanitize:
+        link_package()
 
 
 if __name__ == "__main__":
