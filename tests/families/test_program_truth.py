@@ -97,6 +97,8 @@ def test_rounding_is_no_alarm():
         (lambda x, p: p["a"] ** 0.3, r"a from -1.0 to .*needs a base >= 0"),
         (lambda x, p: 1 / (p["a"] + 1) > 0, r"a = -1.0: 1 is divided by 0"),
         (lambda x, p: 1 / (p["a"] - p["a"]), r"a from -1.0 to 1.0: .* divided by 0"),
+        (lambda x, p: 1 / (p["a"] > 2), r"a from -1.0 to 1.0: division by zero"),
+        (lambda x, p: 1 / (p["a"] < 1) - 0.5, r"a = 1.0: division by zero"),
         (lambda x, p: (p["a"] - 1) ** -1 > 0, r"a = 1.0: 0 has no power -1"),
         (lambda x, p: 1 / (exp(2 * p["a"]) - exp(p["a"]) ** 2), r"a from -1.0 to 1.0: .*is 0"),
     ],

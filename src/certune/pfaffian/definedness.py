@@ -27,6 +27,16 @@ class DivisionByZeroError(UndefinedError, ZeroDivisionError):
     """A program divides by zero for the parameters at hand."""
 
 
+NO_VALUE = (UndefinedError, ZeroDivisionError)
+"""What ends a program that has no value; the latter also where Python itself divides."""
+
+
+def named(error: UndefinedError | ZeroDivisionError, message: str) -> UndefinedError:
+    """Return an error of the same kind that says more."""
+    is_division = isinstance(error, ZeroDivisionError)
+    return DivisionByZeroError(message) if is_division else UndefinedError(message)
+
+
 def _divide(u: Expression, v: Expression) -> Fraction | None:
     if v.least < 1 and v == 0:
         raise DivisionByZeroError(f"{u.to_text()} is divided by {_named(v)}")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from certune.deadline import check_time
 from certune.errors import InputError, UndecidedError
 from certune.pfaffian.decisions import Relation, decide_constants, deciding
-from certune.pfaffian.definedness import UndefinedError
+from certune.pfaffian.definedness import NO_VALUE, named
 from certune.pfaffian.evaluation import ball_sign, enclose
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.normal_form import is_zero
@@ -181,10 +181,10 @@ def outcomes_on_box(
                 output = run()
             value = exact_number(output)
             paths[Path(value, follower.negative if value.parameters else ())] = None
-        except (InputError, UndecidedError) as error:
+        except (InputError, UndecidedError, ZeroDivisionError) as error:
             if n_paths == 1 and not follower.n_open:
-                raise _named(error, ranges) from error
-            if not isinstance(error, UndefinedError):
+                raise _with_place(error, ranges) from error
+            if not isinstance(error, NO_VALUE):
                 # Perhaps nobody takes this path; a smaller box will tell.
                 paths = None
                 break
@@ -198,12 +198,13 @@ def outcomes_on_box(
     return Outcomes(found, Knowledge(signs.proved, orders), tuple(signs.open.values()))
 
 
-def _named(error: InputError | UndecidedError, ranges: Ranges) -> InputError | UndecidedError:
+def _with_place(error: Exception, ranges: Ranges) -> Exception:
     """Return the error with the place at which a program has no value."""
-    if not isinstance(error, UndefinedError):
+    if not isinstance(error, NO_VALUE):
         return error
     place = " and ".join(f"{name} from {low!r} to {high!r}" for name, (low, high) in ranges.items())
-    return type(error)(
+    return named(
+        error,
         f"the program has no value for {place}: {error}; choose ranges without these points, or "
-        "let the program test for them"
+        "let the program test for them",
     )

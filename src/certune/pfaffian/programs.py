@@ -18,7 +18,7 @@ import numpy as np
 
 from certune.errors import InputError, ParameterError
 from certune.pfaffian.decisions import AT_A_POINT, current_oracle, deciding
-from certune.pfaffian.definedness import UndefinedError
+from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.plain import PlainFloat, PlainRun
 
@@ -82,11 +82,12 @@ def run_at_point(function: Program, instance: Any, parameters: Mapping[str, Any]
     try:
         with deciding(AT_A_POINT):
             return function(instance, values)
-    except UndefinedError as error:
+    except NO_VALUE as error:
         place = ", ".join(f"{name} = {value!r}" for name, value in parameters.items())
-        raise type(error)(
+        raise named(
+            error,
             f"the program has no value at {place}: {error}; leave the point out of the range, or "
-            "let the program test for it"
+            "let the program test for it",
         ) from error
 
 

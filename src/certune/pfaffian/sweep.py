@@ -27,7 +27,7 @@ from certune.pfaffian.decisions import (
     decide_constants,
     deciding,
 )
-from certune.pfaffian.definedness import UndefinedError
+from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.expressions import Expression, constant, parameter
 from certune.pfaffian.programs import exact_number
 from certune.pfaffian.scaling import scaled_difference
@@ -339,24 +339,25 @@ class _Sweeper:
         try:
             with deciding(oracle):
                 output = self._run(self._coordinate)
-        except UndefinedError as error:
+        except NO_VALUE as error:
             stop = min(oracle.stop, self._high)
             raise self._undefined(error, f"from {t!r} to {stop!r}") from error
         oracle.value = exact_number(output)
         self._hints = oracle.orders
         return oracle
 
-    def _undefined(self, error: UndefinedError, place: str) -> UndefinedError:
-        return type(error)(
+    def _undefined(self, error: UndefinedError | ZeroDivisionError, place: str) -> UndefinedError:
+        return named(
+            error,
             f"the program has no value for {self._coordinate} {place}: {error}; choose a range "
-            "without these points, or let the program test for them"
+            "without these points, or let the program test for them",
         )
 
     def _end(self, t: float) -> Piece:
         """The piece that is one end of the line."""
         try:
             return self._point(t)
-        except UndefinedError as error:
+        except NO_VALUE as error:
             raise self._undefined(error, f"= {t!r}") from error
 
     def _point(self, t: float) -> Piece:
@@ -404,7 +405,7 @@ class _Sweeper:
         """Run the program at floats; at a pole, or a tie without a proof, the gap says enough."""
         found = []
         for t in places:
-            with suppress(InputError, UndecidedError):
+            with suppress(InputError, UndecidedError, ZeroDivisionError):
                 found.append(self._point(t))
         return found
 
@@ -441,7 +442,7 @@ class _Sweeper:
                 with deciding(oracle):
                     output = self._run(self._coordinate)
                 values[exact_number(output)] = None
-            except UndefinedError:
+            except NO_VALUE:
                 has_hole = True
             except (InputError, UndecidedError):
                 return _UNKNOWN

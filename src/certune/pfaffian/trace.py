@@ -19,7 +19,7 @@ from certune.pfaffian.boxes import Box, split_by_sign
 from certune.pfaffian.chains import Chain, Complexity
 from certune.pfaffian.construction import ChainBuilder, ChainForm, chain_of
 from certune.pfaffian.decisions import Oracle, Relation, decide_constants, deciding
-from certune.pfaffian.definedness import UndefinedError
+from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.domains import Domain, domain_of
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.formula import Formula
@@ -348,7 +348,7 @@ class _Tracer:
         paths: list[Path] = []
         pending = [_State([], [], [Box(dict(self._domain.ranges))], {})]
         parameters = Parameters(self._domain.parameters)
-        undefined: UndefinedError | None = None
+        undefined: UndefinedError | ZeroDivisionError | None = None
         while pending:
             if len(paths) == self._limit:
                 raise self._too_many(paths)
@@ -358,7 +358,7 @@ class _Tracer:
                     output = self._program(self._instance, parameters)
             except _TooManyBranches:
                 raise self._too_many(paths) from None
-            except UndefinedError as error:
+            except NO_VALUE as error:
                 # Points without a value are no points of the domain.
                 undefined = error
             else:
@@ -366,8 +366,9 @@ class _Tracer:
                 paths.append(Path(tuple(state.conditions), value, self._witness(state)))
             pending += follower.alternatives
         if undefined is not None and not paths:
-            raise type(undefined)(
-                f"the program has no value anywhere on {self._domain.ranges}: {undefined}"
+            raise named(
+                undefined,
+                f"the program has no value anywhere on {self._domain.ranges}: {undefined}",
             ) from undefined
         return self._found(paths)
 
