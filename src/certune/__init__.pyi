@@ -15,6 +15,7 @@ from .errors import (
     WorkerError,
 )
 from .estimators import HarmonicClassifier, LinkageClustering, RegularizedLogisticPath
+from .families.genie import GenieClustering
 from .families.graph_ssl import HarmonicLabeling, LabelingInstance
 from .families.linkage import ClusteringInstance, Linkage
 from .families.logistic import ClassificationInstance, RegularizedLogistic

@@ -7,7 +7,7 @@ and rows become instances of a task (`tasks`): one for each file, group or fold.
 from __future__ import annotations
 
 from certune.data.doors import from_csv, from_frame
+from certune.data.few_labels import labeling_folds
 from certune.data.folds import folds
-from certune.data.labeling_folds import labeling_folds
 
 __all__ = ["folds", "from_csv", "from_frame", "labeling_folds"]

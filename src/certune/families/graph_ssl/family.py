@@ -151,7 +151,7 @@ class HarmonicLabeling(Family):
         ...     points=[[0.0], [1.0], [2.0], [4.0], [5.0]], labeled=[0, 4], truth=[0, 0, 0, 1, 1]
         ... )
         >>> ct.HarmonicLabeling.for_instances([instance])
-        HarmonicLabeling(sigma=(0.25, 11.31370849898476))
+        HarmonicLabeling(sigma=(0.25, 10.198039027185569))
         """
         listed = list(instances)
         if not listed:
