@@ -76,6 +76,8 @@ CHECKS = {
     "bootstrap": lambda r: str(r.bootstrap(20)),
     "learning_curve": lambda r: str(r.learning_curve()),
     "select": lambda r: set(r.select().params) == set(r.best_params),
+    "without": lambda r: len(r.without(r.instance_names[0]).instances) < len(r.instances),
+    "with_instances": lambda r: len(r.with_instances(r.instances).duals) == 2 * len(r.instances),
     "cover": lambda r: r.cover(50) is not None,
     "segment": lambda r: r.segment.low < r.segment.high,
     "duals": lambda r: len(r.duals) <= len(r.instances),
@@ -88,7 +90,13 @@ REFUSED = {
 
 
 # Methods that only some kinds of results have.
-KINDS_OF = {"cover": ("space", "lines"), "near_best_region": ("line", "early", "smooth")}
+LINES = ("line", "early", "smooth")
+KINDS_OF = {
+    "cover": ("space", "lines"),
+    "near_best_region": LINES,
+    "with_instances": LINES,
+    "without": LINES,
+}
 
 
 def public_names(result):

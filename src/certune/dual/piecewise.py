@@ -18,6 +18,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from certune.checks import as_array
 from certune.dual.function import common_name
 from certune.dual.integers import (
     FloatArray,
@@ -150,7 +151,7 @@ class PiecewiseFunction(PieceRecord):
         float or ndarray
             The value; NaN ("not decided") in a gap whose bounds differ.
         """
-        points = np.asarray(t, dtype=np.float64)
+        points = as_array("t", t)
         if not ((points >= self.low) & (points <= self.high)).all():
             raise self._outside(t)
         index = np.searchsorted(self.starts, points, side="right") - 1

@@ -17,6 +17,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from certune.checks import as_array
 from certune.dual.chebyshev import ROUNDED_UP, UNIT
 from certune.dual.clipping import clipped
 from certune.dual.function import DualFunction, common_name
@@ -126,7 +127,7 @@ class PiecewisePolynomial(PolynomialRecord):
         float or ndarray
             The value up to the stated error and rounding; NaN ("not decided") in a gap.
         """
-        points = np.asarray(t, dtype=np.float64)
+        points = as_array("t", t)
         if not ((points >= self.low) & (points <= self.high)).all():
             raise self._outside(t)
         flat = points.ravel()

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import overload
 
+from certune.checks import as_list
 from certune.dual.function import DualFunction
 from certune.dual.piecewise import PiecewiseFunction
 from certune.dual.polynomial import PiecewisePolynomial
@@ -101,7 +102,7 @@ def _total(summands: list[DualFunction]) -> DualFunction:
 
 
 def _as_list(functions: Iterable[DualFunction]) -> list[DualFunction]:
-    summands = list(functions)
+    summands = as_list("functions", functions, "pass a list of functions")
     if not summands:
         raise ParameterError("A sum or mean needs at least one PiecewiseFunction, got none.")
     for summand in summands:

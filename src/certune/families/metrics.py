@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.checks import as_array, refuse_mask
 from certune.errors import InputError, ParameterError
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -43,12 +44,13 @@ def read_only(array: ArrayType) -> ArrayType:
 
 def numeric(values: Any, what: str) -> FloatArray:
     """Copy to a float64 array, or raise."""
+    refuse_mask(what, values)
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":
             raise TypeError
         return np.array(array, dtype=np.float64, order="C") + 0.0  # turns -0.0 into 0.0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{what} must be a dense array of real numbers, got {type(values).__name__} that "
             "cannot be read as one: convert it with numpy.asarray (sparse: .toarray())"
@@ -260,9 +262,9 @@ def evened_out(matrices: FloatArray, label_of: Callable[[int], str]) -> FloatArr
 def checked_weights(weights: Any, n_metrics: int | None = None) -> tuple[float, ...]:
     """Weights of metrics as a tuple of floats, or raise."""
     try:
-        array = np.atleast_1d(np.asarray(weights, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ParameterError(f"weights must be numbers, got {weights!r}") from None
+        array = np.atleast_1d(as_array("weights", weights))
+    except InputError as error:
+        raise ParameterError(str(error)) from None
     if array.ndim != 1 or n_metrics not in (None, len(array)):
         raise ParameterError(f"weights must have {n_metrics} entries, got {weights!r}")
     if not np.isfinite(array).all() or (array < 0).any() or not array.max(initial=0.0) > 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from certune.checks import as_array
 from certune.errors import InputError
 
 FloatArray = NDArray[np.float64]
@@ -20,16 +21,8 @@ def checked_features(values: ArrayLike, what: str) -> FloatArray:
     what : str
         How messages call it.
     """
-    if np.ma.is_masked(values) or np.iscomplexobj(values):
-        raise InputError(
-            f"{what} must be real numbers without a mask; impute or drop what is missing, and give "
-            "real and imaginary parts as columns"
-        )
-    try:
-        # Adding zero copies, and turns -0.0 into 0.0.
-        array = np.ascontiguousarray(np.asarray(values, dtype=np.float64) + 0.0)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be numbers: {error}") from error
+    # Adding zero copies, and turns -0.0 into 0.0.
+    array = np.ascontiguousarray(as_array(what, values) + 0.0)
     if array.ndim != 2 or array.size == 0:
         raise InputError(
             f"{what} must be a table of at least one row and column, got the shape {array.shape}"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from certune.checks import as_list
 from certune.dual import DualFunction
 from certune.errors import InputError, ParameterError
 from certune.online.comparison import Comparison
@@ -270,7 +271,7 @@ def dispersion(
 def _lines(duals: Sequence[Any]) -> list[list[DualFunction]]:
     if isinstance(duals, (DualFunction, str, Mapping)) or not isinstance(duals, Iterable):
         raise InputError(f"dispersion needs a sequence of functions, got {duals!r}")
-    listed = list(duals)
+    listed = as_list("duals", duals)
     if listed and (isinstance(listed[0], DualFunction) or not isinstance(listed[0], Iterable)):
         listed = [listed]
     for line in listed:

@@ -17,6 +17,8 @@ from certune.online.lines import Line
 from certune.online.random_grid import RandomGrid
 from certune.online.schedule import Schedule
 
+# More than any run has; rates are floats of it.
+MOST_ROUNDS = 10**15
 LEARNERS = ("exponential-weights", "semi-bandit", "fixed-share", "random-grid")
 
 
@@ -55,8 +57,10 @@ class Options:
             if value is None:
                 continue
             whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            if not (whole and value >= 1):
-                raise ParameterError(f"{name} must be a positive whole number, got {value!r}")
+            if not (whole and 1 <= value <= MOST_ROUNDS):
+                raise ParameterError(
+                    f"{name} must be a positive whole number, at most {MOST_ROUNDS}, got {value!r}"
+                )
             object.__setattr__(self, name, int(value))
         if (self.learner == "fixed-share") != (self.shifts is not None):
             raise ParameterError(

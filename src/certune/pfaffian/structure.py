@@ -32,11 +32,17 @@ SMALLEST = {
 }
 
 
-def whole_number(name: str, value: object, smallest: int) -> int:
-    """Return `value` if it is an int of at least `smallest`, or raise `ParameterError`."""
+def whole_number(name: str, value: object, smallest: int, largest: int | None = None) -> int:
+    """Return `value` if it is an int from `smallest` to `largest`, or raise `ParameterError`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
         raise ParameterError(f"{name} must be a whole number >= {smallest}, got {value!r}")
+    if largest is not None and value > largest:
+        raise ParameterError(f"{name} must be a whole number <= {largest}, got {value!r}")
     return value
+
+
+# Counts of a structure grow like 4^n, and are computed to the last digit.
+LARGEST_SIZE = 10**5
 
 
 def _check(structure: Any) -> None:

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from certune.checks import as_list, is_number
 from certune.errors import ParameterError
 from certune.space.parameters import Parameter, Real, Simplex
 from certune.space.segment import Segment
-from certune.space.values import ParameterValue, is_number
+from certune.space.values import ParameterValue
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class ParameterSpace:
     parameters: tuple[Parameter, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", tuple(self.parameters))
+        given = as_list("parameters", self.parameters, "pass a tuple, (parameter,) for one")
+        object.__setattr__(self, "parameters", tuple(given))
         if not self.parameters:
             raise ParameterError("A ParameterSpace needs at least one parameter, got none.")
         for parameter in self.parameters:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 
+from certune.checks import as_float
 from certune.errors import ParameterError
-from certune.space.values import as_vector, check_name, check_range, is_number
+from certune.space.values import as_vector, check_name, check_range
 
 WEIGHT_SUM_TOLERANCE = 1e-9
 
@@ -47,9 +48,7 @@ class Real:
 
     def validate(self, value: object) -> float:
         """Return `value` as a float of the range, or raise :class:`ParameterError`."""
-        if not is_number(value):
-            raise ParameterError(f"Parameter {self.name!r} must be a number, got {value!r}.")
-        number = float(cast(float, value))
+        number = as_float(f"Parameter {self.name!r}", value)
         if not (self.low <= number <= self.high or self._is_limit(number)):
             expected = f"a number in [{self.low!r}, {self.high!r}]"
             if self.limits:

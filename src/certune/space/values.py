@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 
+from certune.checks import as_float, is_number
 from certune.errors import ParameterError
 
 ParameterValue: TypeAlias = "float | tuple[float, ...]"
-
-
-def is_number(value: object) -> bool:
-    """Tell whether a value is a real number; a truth value is none."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def check_name(name: object) -> None:
@@ -29,7 +24,7 @@ def check_range(what: str, low: object, high: object) -> tuple[float, float]:
     """Return the ends of a range as floats, or raise :class:`ParameterError`."""
     if not is_number(low) or not is_number(high):
         raise ParameterError(f"The ends of {what} must be numbers, got {low!r} and {high!r}.")
-    first, last = float(cast(float, low)), float(cast(float, high))
+    first, last = as_float(what, low), as_float(what, high)
     if not (math.isfinite(first) and math.isfinite(last) and first < last):
         raise ParameterError(
             f"{what} needs finite ends with low < high, got low={first!r} and high={last!r}."
@@ -43,7 +38,7 @@ def as_vector(name: str, value: object) -> tuple[float, ...]:
         value = value.tolist()
     if not isinstance(value, Sequence) or not all(is_number(item) for item in value):
         raise ParameterError(f"Parameter {name!r} must be a sequence of numbers, got {value!r}.")
-    return tuple(float(item) for item in value)
+    return tuple(as_float(f"Parameter {name!r}", item) for item in value)
 
 
 def as_point(what: str, point: object) -> dict[str, ParameterValue]:
@@ -54,7 +49,8 @@ def as_point(what: str, point: object) -> dict[str, ParameterValue]:
     for name, value in point.items():
         check_name(name)
         coordinates = (value,) if is_number(value) else as_vector(name, value)
-        if not all(math.isfinite(coordinate) for coordinate in coordinates):
+        floats = [as_float(f"{what} of {name!r}", coordinate) for coordinate in coordinates]
+        if not all(math.isfinite(coordinate) for coordinate in floats):
             raise ParameterError(f"{what} of {name!r} must be finite, got {value!r}.")
-        result[name] = float(coordinates[0]) if is_number(value) else tuple(coordinates)
+        result[name] = floats[0] if is_number(value) else tuple(floats)
     return result

@@ -95,10 +95,12 @@ class StepFamily(Family):
 
     def run_exact(self, instance: Any, params: Params) -> Fraction:
         """Value of the step function."""
-        return Fraction(instance.utilities[self.solve(instance, params)])
+        step = self.solve(instance, params)
+        return Fraction(instance.utilities[step])
 
     def solve(self, instance: Any, params: Params) -> int:
         """Return the number of the step that x is on."""
+        self.check_instance(instance)
         x = self.space.validate(params)["x"]
         return bisect_right(instance.thresholds, x)
 

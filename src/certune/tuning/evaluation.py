@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from certune.checks import as_n_jobs
 from certune.deadline import Stop
 from certune.errors import CertuneError, UndecidedError
 from certune.families.base import Family
@@ -127,7 +128,7 @@ def evaluate(
         Number of parallel workers, as in joblib.
     """
     stop = Stop()
-    crew = Crew(n_jobs, SignalWatch(stop), stop, family.releases_lock)
+    crew = Crew(as_n_jobs(n_jobs), SignalWatch(stop), stop, family.releases_lock)
     try:
         return PlainRuns(family, instances, params).evaluation(crew)
     finally:

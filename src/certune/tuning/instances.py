@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from certune.checks import as_list
 from certune.errors import InputError, ParameterError, TuningError, UndecidedError
 from certune.families.base import Family
 
@@ -38,9 +39,7 @@ def checked_instances(family: Family, instances: object, purpose: str = "tuning"
         For an empty list, a single instance in place of a list, and an instance that does not
         fit; the message names it.
     """
-    if not isinstance(instances, Iterable):
-        raise InputError(f"instances must be a list, got {instances!r}: pass [instance] for one.")
-    listed = list(instances)
+    listed = as_list("instances", instances, "pass [instance] for one")
     if not listed:
         raise InputError(f"instances are empty, and {purpose} needs at least one: pass some.")
     for number, instance in enumerate(listed):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from certune.checks import is_one_of
 from certune.dual import DualFunction
 from certune.dual.scales import widths
 from certune.errors import ParameterError
@@ -71,7 +72,7 @@ def chosen_by(
     ParameterError
         For an unknown rule, and an option that the rule does not have.
     """
-    if rule not in RULES:
+    if not is_one_of(rule, RULES):
         raise ParameterError(f"rule must be one of {list(RULES)}, got {rule!r}")
     for name, owner in (("epsilon", "plateau"), ("width", "smoothed")):
         if getattr(options, name) is not None and rule != owner:

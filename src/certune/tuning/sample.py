@@ -6,7 +6,7 @@ fingerprints of what was used, and notes on what a reader should know.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -114,7 +114,8 @@ class TunedSample:
 
     def _setting(self, params: Any) -> dict[str, Any]:
         """Return a checked setting, by default the best one."""
-        if params is None or params == self.evaluation.params:
+        is_best = isinstance(params, Mapping) and params == self.evaluation.params
+        if params is None or is_best:
             return dict(self.evaluation.params)
         setting = dict(self.family.space.validate(params))
         if self.family.space.n_free == 1:

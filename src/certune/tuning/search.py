@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from certune.checks import as_float, as_n_jobs
 from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
 from certune.families.base import Family
@@ -219,13 +220,10 @@ def _check_instance_options(n_free: int, run_dir: object, on_error: object, limi
 
 
 def _check_options(timeout: Any, n_jobs: Any, callbacks: object, progress: object) -> None:
-    if timeout is not None and not (_is_number(timeout, numbers.Real) and timeout > 0):
+    if timeout is not None and not as_float("timeout", timeout) > 0:
         raise ParameterError(f"timeout must be a positive number of seconds, got {timeout!r}.")
-    if n_jobs is not None and not (_is_number(n_jobs, numbers.Integral) and n_jobs != 0):
-        raise ParameterError(
-            f"n_jobs must be a positive integer, -1 for all processors or None, got {n_jobs!r}."
-        )
-    if not isinstance(callbacks, Iterable) or not all(callable(item) for item in callbacks):
+    as_n_jobs(n_jobs)
+    if not isinstance(callbacks, Sequence) or not all(callable(item) for item in callbacks):
         raise ParameterError(f"callbacks must be a list of functions, got {callbacks!r}.")
-    if progress not in (None, True, False):
+    if progress is not None and not isinstance(progress, bool):
         raise ParameterError(f"progress must be True, False or None, got {progress!r}.")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from certune.checks import refuse_mask
 from certune.errors import InputError
 from certune.families.distances import DistanceInstance, IntArray, counted
 from certune.families.metrics import Metric, read_only
@@ -192,6 +193,7 @@ def _checked_indices(chosen: Any, n: int, what: str, none: str) -> IntArray:
     """Indices of points, or raise; ``none`` says what it means if there are none."""
     if chosen is None:
         raise InputError(f"{what} is missing: pass the indices of the points, or a mask")
+    refuse_mask(what, chosen)
     try:
         array = np.asarray(chosen)
     except ValueError:
@@ -219,6 +221,7 @@ def _checked_indices(chosen: Any, n: int, what: str, none: str) -> IntArray:
 
 def _column(values: Any, n: int, what: str, of_what: str) -> NDArray[Any]:
     """One label for each, all numbers or all strings, or raise."""
+    refuse_mask(what, values)
     if not hasattr(values, "__array__") and isinstance(values, Iterable):
         # NumPy would turn a list of numbers and strings into strings.
         values = list(values)

@@ -30,7 +30,7 @@ def bandwidth(value: Any) -> float:
 
 def bandwidth_or_range(sigma: Any) -> tuple[float, float] | float:
     """A fixed bandwidth, or the range (low, high) over which it is tuned."""
-    if not isinstance(sigma, (tuple, list, np.ndarray)) or np.ndim(sigma) == 0:
+    if not isinstance(sigma, (tuple, list)) and not (isinstance(sigma, np.ndarray) and sigma.ndim):
         return bandwidth(sigma)
     if len(sigma) != 2:
         raise ParameterError(f"sigma must be a number or a range (low, high), got {sigma!r}")

@@ -43,7 +43,7 @@ from certune.families.linkage.sweeping import Pruning, solve_at
 from certune.families.linkage.tree import ClusterTree, sorted_tree
 from certune.families.linkage.utility import Utility, utility_from
 from certune.families.reach import reach
-from certune.pfaffian.structure import PiecewiseStructure, whole_number
+from certune.pfaffian.structure import LARGEST_SIZE, PiecewiseStructure, whole_number
 from certune.space import ParameterSpace, Segment
 
 
@@ -227,7 +227,7 @@ class Linkage(Family):
             tuned_weights=self._parameters.tunes_weights,
             hamming=self.utility == utility_from("hamming"),
         )
-        return linkage_structure(tuned, whole_number("n", n, 3))
+        return linkage_structure(tuned, whole_number("n", n, 3, LARGEST_SIZE))
 
     def structure_of(self, instances: Sequence[Any]) -> PiecewiseStructure | None:
         """Structure for every instance with no more points and metrics than the given ones.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from certune.checks import refuse_mask
 from certune.errors import InputError
 from certune.families.distances import DistanceInstance, IntArray, counted
 from certune.families.metrics import ROUNDING, FloatArray, Metric, read_only
@@ -265,6 +266,7 @@ def _with_equal_duplicates(
 def _coded_target(target: Any, n: int) -> tuple[IntArray | None, tuple[Any, ...] | None]:
     if target is None:
         return None, None
+    refuse_mask("target", target)
     try:
         labels = np.asarray(target)
     except ValueError:

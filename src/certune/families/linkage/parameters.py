@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from certune.checks import is_one_of
 from certune.errors import ParameterError
 from certune.families.linkage.lines import Line
 from certune.families.metrics import checked_weights, tunes_weights
@@ -50,7 +51,7 @@ class LinkageParameters:
         cls, kind: str, alpha: Any, weights: ArrayLike | str | None, n_metrics: int | None
     ) -> LinkageParameters:
         """Parameters as the user of `certune.Linkage` gives them, or raise `ParameterError`."""
-        if kind not in KINDS:
+        if not is_one_of(kind, KINDS):
             raise ParameterError(
                 f"unknown kind of linkage {kind!r}; expected one of {', '.join(map(repr, KINDS))}"
             )
@@ -167,7 +168,7 @@ def _equal(n_metrics: int) -> tuple[float, ...]:
 
 
 def _alpha(alpha: Any) -> Range | float:
-    if not isinstance(alpha, (tuple, list, np.ndarray)):
+    if not isinstance(alpha, (tuple, list)) and not (isinstance(alpha, np.ndarray) and alpha.ndim):
         return _real("alpha", alpha)
     if len(alpha) != 2:
         raise ParameterError(f"alpha must be a number or a range (low, high), got {alpha!r}")

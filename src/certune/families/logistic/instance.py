@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from certune.checks import refuse_mask
 from certune.errors import InputError
 from certune.families.rows import checked_features, checked_weights
 
@@ -158,7 +159,11 @@ class ClassificationInstance:
 
 
 def _labels(values: ArrayLike, what: str, size: int) -> NDArray[Any]:
-    array = np.asarray(values)
+    refuse_mask(what, values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"{what} must be a list of labels: {error}") from None
     if array.shape != (size,):
         raise InputError(f"{what} must have one label for each of {size} rows, got {array.shape}")
     missing = array.dtype.kind == "f" and not np.isfinite(array).all()

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from certune.checks import as_list
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
 from certune.pfaffian.expressions import Expression, constant
@@ -55,7 +56,8 @@ class KnapsackInstance:
         capacity: Number,
         name: str | None = None,
     ) -> None:
-        exact = tuple(map(_exact, values)), tuple(map(_exact, sizes)), _exact(capacity), name
+        listed = as_list("values", values), as_list("sizes", sizes)
+        exact = *(tuple(map(_exact, column)) for column in listed), _exact(capacity), name
         for field, content in zip(("values", "sizes", "capacity", "name"), exact, strict=True):
             object.__setattr__(self, field, content)
         if not self.values or len(self.values) != len(self.sizes):

@@ -15,6 +15,7 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
+from certune.checks import as_float
 from certune.errors import ParameterError
 
 PRECISION = 192
@@ -72,7 +73,7 @@ def positive(name: str, number: object) -> Real:
 def _finite(name: str, number: object) -> Real:
     if isinstance(number, bool) or not isinstance(number, (int, float, Fraction)):
         raise ParameterError(f"{name} must be a number, got {number!r}")
-    if not math.isfinite(number):
+    if not math.isfinite(as_float(name, number)):
         raise ParameterError(f"{name} must be finite, got {number!r}")
     return number
 
