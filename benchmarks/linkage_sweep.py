@@ -177,12 +177,11 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--skip-start-up", action="store_true")
     options = parser.parse_args()
-    import numba
     import scipy
 
     print(
         f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"numba {numba.__version__}, {platform.machine()}, {os.cpu_count()} cores, "
+        f"{platform.machine()}, {os.cpu_count()} cores, "
         f"load {os.getloadavg()[0]:.1f}"
     )
     for n in options.sizes:

@@ -100,6 +100,8 @@ class StopToken {
         ended_ = ended_ || stop_.is_set(now);
         return ended_;
     }
+    // Lets the loop end for a reason of its own: a question to the outside world failed.
+    void end() noexcept { ended_ = true; }
     // What the last answer was, without asking again.
     bool ended() const noexcept { return ended_; }
 

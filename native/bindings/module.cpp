@@ -21,4 +21,9 @@ NB_MODULE(_core, core) {
     nb::module_ linkage_boxes =
         core.def_submodule("linkage_boxes", "Cluster trees on boxes of parameters.");
     bind_linkage_boxes(linkage_boxes);
+    nb::module_ linkage = core.def_submodule("linkage", "Cluster trees along a segment.");
+    bind_linkage(linkage);
+    nb::module_ linkage_parts =
+        core.def_submodule("linkage_parts", "Parts of the linkage room, to be checked alone.");
+    bind_linkage_parts(linkage_parts);
 }

@@ -11,5 +11,7 @@ void bind_learning(nanobind::module_& room);
 void bind_logistic(nanobind::module_& room);
 void bind_numeric(nanobind::module_& room);
 void bind_linkage_boxes(nanobind::module_& room);
+void bind_linkage(nanobind::module_& room);
+void bind_linkage_parts(nanobind::module_& room);
 
 }  // namespace certune::bindings

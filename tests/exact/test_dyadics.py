@@ -1,12 +1,15 @@
 """Simple floats inside intervals, found one by one and for many intervals at once."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from certune.exact.dyadics import is_simple, simplest
-from certune.kernels.dyadics import holds_simple
+from certune._core.linkage_parts import holds_coarse
+from certune.exact.dyadics import SIMPLE_BITS, holds_simple, is_simple, simplest
 
 
 def has_simple(low, high):
@@ -30,3 +33,11 @@ def test_ends_do_not_count_and_zero_does():
     low = np.array([0.5, 0.0, -1e-300, -0.5, -1.0])
     high = np.array([math.nextafter(0.5, 1), 1e-300, 1e-300, math.nextafter(-0.5, 0), 1.0])
     assert holds_simple(low, high).tolist() == [False, True, True, False, True]
+
+
+@given(st.floats(-16.0, 16.0), st.floats(0.0, 2.0**-22))
+def test_multiples_of_a_power_of_two_inside_of_intervals(low, width):
+    high = low + width
+    step = Fraction(1, 2**SIMPLE_BITS)
+    inside = -(-Fraction(low) // step) * step
+    assert holds_coarse(low, high) == (inside <= Fraction(high))

@@ -8,7 +8,7 @@ import pytest
 import certune as ct
 from certune.families.linkage.assembly import _Pieces, _unsettled_points
 from certune.families.linkage.senses import courses_along
-from certune.families.linkage.sweeping import MOST_HELD, _Patience, _Room, sweep_course
+from certune.families.linkage.sweeping import _Patience, sweep_course
 
 
 def exponents(*values):
@@ -109,23 +109,10 @@ def test_followed_trees_are_those_of_a_fine_grid(seed):
     segment = ct.Segment(exponents(1.0, 0.0), exponents(0.0, 1.0))
     line = family._parameters.line(2, segment.origin, segment.direction)
     (course,), special = courses_along(instance, line, 0.0, 1.0)
-    (leaves,) = sweep_course(course, family._pruning(instance), special, followed=True)
+    (leaves,) = sweep_course(course, family._pruning(instance), special, engine="follow")
     trees = [tree_at(family, instance, segment.at(t)) for t in np.linspace(0, 1, 2001)]
     changes = sum(before != after for before, after in pairwise(trees))
     assert leaves.n_trees == 1 + changes > 5
-
-
-def test_work_space_is_kept_for_the_next_sweep_unless_it_is_large():
-    room = _Room()
-    first = room.of_shape((16, 80))
-    assert first.shape == (16, 80)
-    smaller = room.of_shape((8, 40))
-    assert np.shares_memory(first, smaller)
-    larger = room.of_shape((32, 160))
-    assert not np.shares_memory(first, larger)
-    huge = room.of_shape((MOST_HELD, 2))
-    assert huge.shape == (MOST_HELD, 2)
-    assert np.shares_memory(larger, room.of_shape((16, 80)))
 
 
 @pytest.mark.parametrize(

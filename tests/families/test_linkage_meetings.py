@@ -8,11 +8,12 @@ import pytest
 from scipy.optimize import brentq
 
 import certune as ct
-from certune.families.linkage import senses, sweeping
+from certune.families.linkage import senses
 from certune.families.linkage.assembly import _insert, _Pieces
 from certune.families.linkage.course import NO_MEETING, course_at
 from certune.families.linkage.senses import courses_along
-from certune.kernels.pruning import prune
+from certune.kernels import linkage as kernel
+from certune.kernels.linkage import Pruning, prune
 
 # Ends of lines, and where exponents vanish on them.
 LINES = [
@@ -46,14 +47,14 @@ def line_of(instance, segment):
 def windows(monkeypatch):
     """What following the tree leaves to the sweep."""
     found = []
-    original = sweeping.follow
+    original = kernel.follow
 
     def follow(*arguments):
         result = original(*arguments)
-        found.extend(result[5].tolist())
+        found.extend(result[1].tolist())
         return result
 
-    monkeypatch.setattr(sweeping, "follow", follow)
+    monkeypatch.setattr(kernel, "follow", follow)
     return found
 
 
@@ -98,7 +99,7 @@ def test_values_next_to_a_meeting_are_those_of_many_digits(
                 a, b = sorted(pair, key=lambda node: highest[node])
                 left[n + i], right[n + i] = a, b
                 highest.append(highest[b])
-            labels = prune(FAMILY.objective.code, reference, left, right, n, instance.k)
+            labels = prune(Pruning(FAMILY.objective.code, reference, instance.k), left, right)
             assert dual(t) == float(FAMILY.utility.score(instance.target, labels)), t
 
 

@@ -10,7 +10,7 @@ from certune.families.linkage.course import make_course
 from certune.families.linkage.lines import Line
 from certune.families.linkage.orders import order_on
 from certune.families.linkage.points import point_values
-from certune.kernels.series import UNIT
+from certune.kernels.linkage import UNIT
 
 DECIMALS = 0.1 * np.arange(8.0)[:, None]  # neighbours differ by 0.1 up to the last bits
 

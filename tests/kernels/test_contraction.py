@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from certune.families.linkage.sweeping import start_from_duplicates
-from certune.kernels.panels import contract
-from certune.kernels.series import MEAN, MINMAX
+from certune.kernels.linkage import MEAN, MINMAX, contract
 
 MARGIN = 1e-13
 
@@ -71,11 +70,11 @@ def test_contraction_is_its_definition(kind, moves):
             points = points[np.sort(rng.integers(0, n, size=n + 3))]
         low, high = random_ends(rng, points, moves)
         duplicate_of = np.argmax((points[:, None] == points[None, :]).all(axis=2), axis=1)
-        left, right, labels = start_from_duplicates(duplicate_of)
-        if labels.max() < 2:
+        merges = start_from_duplicates(duplicate_of)
+        if merges.labels.max() < 2:
             continue
-        before = members(labels)
-        made = contract(kind, low, high, MARGIN, left, right, labels)
+        before = members(merges.labels)
+        labels, left, right, made = contract(kind, (low, high), MARGIN, merges)
         ends = (low, high) if moves else (low,)
         assert members(labels) == contracted_by_definition(kind, ends, before)
         assert_tree_has_the_clusters(left, right, made, members(labels))

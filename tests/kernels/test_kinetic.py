@@ -5,6 +5,7 @@ import pytest
 
 import certune as ct
 from certune.families.linkage import revision, sweeping
+from certune.kernels import linkage as kernel
 
 SEGMENT = ct.Segment({"alpha_0": -1.5, "alpha_1": 1.0}, {"alpha_0": 2.0, "alpha_1": 0.5})
 
@@ -31,9 +32,9 @@ def parts(monkeypatch):
     seen = []
     original = revision.sweep_course
 
-    def watched(course, pruning, special, wide_zone, followed):
-        found = original(course, pruning, special, wide_zone, followed)
-        seen.append((followed, found))
+    def watched(course, pruning, special, wide_zone, engine):
+        found = original(course, pruning, special, wide_zone, engine)
+        seen.append((engine == "follow", found))
         return found
 
     monkeypatch.setattr(revision, "sweep_course", watched)
@@ -51,21 +52,14 @@ def test_generic_data_are_followed_to_the_end(kind, parts):
 
 
 @pytest.mark.parametrize("kind", ["power-mean", "min-max", "product"])
-def test_following_and_sweeping_give_the_same_function(kind, monkeypatch):
+def test_following_and_searching_give_the_same_function(kind):
     family, segment = family_of(kind)
-    original = revision.sweep_course
+    searching, _ = family_of(kind)
+    searching._engine = "search"
     for seed in range(3):
         instance = instance_for(kind, seed)
         dual = family.dual(instance, along=segment)
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                revision,
-                "sweep_course",
-                lambda course, pruning, special, wide_zone, followed: original(
-                    course, pruning, special, wide_zone, False
-                ),
-            )
-            swept = family.dual(instance, along=segment)
+        swept = searching.dual(instance, along=segment)
         assert np.array_equal(dual.values, swept.values)
         assert np.allclose(dual.starts, swept.starts, rtol=0, atol=1e-11)
 
@@ -138,15 +132,15 @@ def test_zones_of_following_changes_do_not_overlap(parts, monkeypatch):
 def test_what_a_wide_panel_leaves_unclear_is_followed_on_narrower_ones(seed, monkeypatch):
     """Close to alpha = 0 on both metrics two changes of one order fall into a wide panel."""
     followed = []
-    original = sweeping.follow
+    original = kernel.follow
 
-    def watched(*arguments):
-        found = original(*arguments)
-        panels, windows = arguments[10], found[5]
-        followed.append((panels[-1, 1] - panels[0, 0], np.sum(windows[:, 1] - windows[:, 0])))
+    def watched(values, merges, pruning, panels, meetings):
+        found = original(values, merges, pruning, panels, meetings)
+        (edges, _), windows = panels, found[1]
+        followed.append((edges[-1, 1] - edges[0, 0], np.sum(windows[:, 1] - windows[:, 0])))
         return found
 
-    monkeypatch.setattr(sweeping, "follow", watched)
+    monkeypatch.setattr(kernel, "follow", watched)
     instance = ct.datasets.digits_clustering(
         1, n_classes=5, n_per_class=8, metrics=("euclidean", "cosine"), random_state=seed
     )[0]

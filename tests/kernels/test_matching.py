@@ -3,9 +3,10 @@
 import itertools
 
 import numpy as np
+import pytest
 from scipy.optimize import linear_sum_assignment
 
-from certune.kernels.matching import heaviest_matching, matched_points
+from certune.kernels.linkage import heaviest_matching, matched_points
 
 
 def random_tables(count, largest_entry, seed):
@@ -34,10 +35,17 @@ def test_points_of_many_partitions_with_fewer_and_more_clusters_than_classes():
     rng = np.random.default_rng(2)
     for _ in range(50):
         n = int(rng.integers(1, 40))
-        target = rng.integers(0, rng.integers(1, 7), size=n)
-        partitions = rng.integers(0, rng.integers(1, 7), size=(5, n))
+        most = min(n, 6)
+        target = rng.integers(0, rng.integers(1, most + 1), size=n)
+        partitions = rng.integers(0, rng.integers(1, most + 1), size=(5, n))
         for labels, found in zip(partitions, matched_points(target, partitions), strict=True):
             table = np.zeros((7, 7), dtype=np.int64)
             np.add.at(table, (target, labels), 1)
             rows, columns = linear_sum_assignment(table, maximize=True)
             assert found == table[rows, columns].sum()
+
+
+def test_codes_that_are_no_numbers_of_classes_are_refused():
+    for target, labels in (([0, 3], [0, 1]), ([0, -1], [0, 1]), ([0, 1], [0, 2])):
+        with pytest.raises(ValueError, match="Codes"):
+            matched_points(np.array(target), np.array([labels]))

@@ -1,49 +1,28 @@
 """Order of averages next to the place where they meet, against numbers of many digits."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 
-from certune.kernels.borrowing import bundled
-from certune.kernels.meetings import _same_sums, _slope_beside
+from certune._core import linkage_parts
 
-ROW, NEAR, RIVAL = 0, 1, 2
-# One point, and two times two: points 1 and 2, 3 and 4.
-SIZE = np.array([1, 2, 2])
-MEMBERS = np.array([[0, 0], [1, 2], [3, 4]])
+# One point, and two times two.
+MEMBERS = ([0], [1, 2], [3, 4])
 
 
-class Clusters(NamedTuple):
-    size: np.ndarray
-    members: np.ndarray
-
-
-class Functions(NamedTuple):
-    first: np.ndarray
-    second: np.ndarray
-    input_error: float
-
-
-@njit
 def slope_beside(first, second, input_error, end, distance):
-    pairs = Functions(first, second, input_error)
-    clusters = Clusters(SIZE, MEMBERS)
-    return _slope_beside(bundled(pairs), bundled(clusters), ROW, NEAR, RIVAL, end, distance)
+    return linkage_parts.slope_beside(first, second, input_error, MEMBERS, end, distance)
 
 
-@njit
 def same_sums(values):
-    return _same_sums(bundled(Clusters(SIZE, MEMBERS)), ROW, NEAR, RIVAL, values)
+    return linkage_parts.same_sums(values, MEMBERS)
 
 
 def functions_that_meet(end, heights, slopes):
     """Exponents first + t second of point 0 and four others; the two averages meet at ``end``."""
-    first, second = np.zeros((2, 5, 5))
+    first, second = np.zeros((5, 5)), np.zeros((5, 5))
     for point, (height, slope) in enumerate(zip(heights + heights[::-1], slopes, strict=True), 1):
         second[0, point] = slope
         first[0, point] = height - end * slope

@@ -10,11 +10,33 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from certune.kernels.polish import may_tie, polish
-from certune.kernels.series import AFFINE, MAXIMUM, MEAN, MINIMUM, MINMAX, MOVING, POWER
+from certune.kernels.linkage import (
+    AFFINE,
+    MAXIMUM,
+    MEAN,
+    MINIMUM,
+    MINMAX,
+    MOVING,
+    POWER,
+    PairFunctions,
+    may_tie,
+    polish,
+)
 
 SIZES = (3, 4, 5)
 MARKS = np.repeat(np.array([1, 2, 3], dtype=np.uint8), SIZES)
+
+
+def functions(mode, first, second, power):
+    codes = np.zeros(first.shape, np.uint64)
+    power = float(power[0]), float(power[1])
+    return PairFunctions(mode, first, second, power, 0.0, codes, False)
+
+
+def polished(kind, pairs, marks, low, high, left):
+    splits = np.array([[low, high, left, -left, -1.0, -1.0]])
+    (proved,) = polish(kind, pairs, splits, marks[None], np.array([0]))
+    return float(splits[0, 0]), float(splits[0, 1]), bool(proved)
 
 
 class Comparison:
@@ -82,18 +104,8 @@ class Comparison:
         return max(least, low - free * rng.uniform()), min(most, high + free * rng.uniform()), left
 
     def polish(self, low, high, left):
-        return polish(
-            self.kind,
-            self.mode,
-            self.first,
-            self.second,
-            self.power,
-            MARKS,
-            low,
-            high,
-            float(left),
-            0.0,
-        )
+        pairs = functions(self.mode, self.first, self.second, self.power)
+        return polished(self.kind, pairs, MARKS, low, high, float(left))
 
 
 CASES = {
@@ -166,8 +178,8 @@ def test_two_changes_in_one_zone_are_never_taken_for_one(gap):
     marks = np.array([1, 2, 2, 3], dtype=np.uint8)
     second[0, 1], second[0, 2] = -1.0, 1.0
     first[0, 3] = math.log(math.cosh(gap))
-    power = np.array([1.0, 0.0])
-    low, high, _ = polish(MEAN, AFFINE, first, second, power, marks, -0.01, 0.02, -1.0, 0.0)
+    pairs = functions(AFFINE, first, second, (1.0, 0.0))
+    low, high, _ = polished(MEAN, pairs, marks, -0.01, 0.02, -1.0)
     assert low <= gap <= high or (low, high) == (-0.01, 0.02)
     assert low <= -gap or low >= gap
 
@@ -176,10 +188,10 @@ def test_ties_are_possible_only_where_the_two_values_agree():
     rng = np.random.default_rng(11)
     for kind, mode, power in dict.fromkeys(case[:3] for case in CASES.values()):
         comparison = Comparison(kind, mode, power, rng)
-        arguments = (kind, mode, comparison.first, comparison.second, comparison.power)
-        assert not may_tie(*arguments, MARKS, 0.375, 0.0)
+        pairs = functions(mode, comparison.first, comparison.second, power)
+        assert not may_tie(kind, pairs, MARKS, 0.375)
         same = np.array([1, 2, 3, 0], dtype=np.uint8)
         comparison.first[0, 2] = comparison.first[0, 1]
         comparison.second[0, 2] = comparison.second[0, 1]
-        tied = (comparison.first[:4, :4], comparison.second[:4, :4], comparison.power)
-        assert may_tie(kind, mode, *tied, same, 0.375, 0.0)
+        tied = functions(mode, comparison.first[:4, :4], comparison.second[:4, :4], power)
+        assert may_tie(kind, tied, same, 0.375)

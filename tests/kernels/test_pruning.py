@@ -5,18 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-from certune.kernels.pruning import (
-    K_CENTER,
-    K_MEANS,
-    K_MEDIAN,
-    cut,
-    fill_table,
-    join,
-    merged_cost,
-    prune,
-)
+from certune._core.linkage_parts import costs_of
+from certune.kernels import linkage
+from certune.kernels.linkage import K_CENTER, K_MEANS, K_MEDIAN, Pruning
 
 OBJECTIVES = [K_MEANS, K_MEDIAN, K_CENTER]
+
+
+def prune(objective, reference, left, right, n, k):
+    assert len(reference) == n
+    return linkage.prune(Pruning(objective, reference, k), left, right)
 
 
 def random_reference(rng, n, largest):
@@ -144,55 +142,37 @@ def test_merge_by_merge_bookkeeping(objective):
     n = 12
     reference = random_reference(rng, n, 1000)
     left, right = random_tree(rng, n)
-    head, tail = np.arange(2 * n - 1), np.arange(2 * n - 1)
-    nxt, size = np.full(n, -1), np.ones(2 * n - 1, dtype=np.int64)
-    point_sum, pair_sum = np.zeros(n, dtype=np.int64), np.zeros(2 * n - 1, dtype=np.int64)
-    scratch = np.empty(2 * n, dtype=np.int64)
-    for node in range(n, 2 * n - 1):
-        a, b = left[node], right[node]
-        cost, pair_sum[node] = merged_cost(
-            objective, reference, head, tail, nxt, size, a, b, point_sum, pair_sum, scratch
-        )
-        join(node, a, b, head, tail, nxt, size)
-        cluster = members(node, left, right, n)
-        block = reference[np.ix_(cluster, cluster)]
-        assert cost == slow_cost(objective, reference, cluster)
-        assert size[node] == len(cluster)
-        if objective == K_MEANS:
-            assert pair_sum[node] == np.triu(block).sum()
-            assert not point_sum.any()
-        else:
-            assert pair_sum[node] == 0
-            rows = block.sum(axis=1) if objective == K_MEDIAN else block.max(axis=1)
-            np.testing.assert_array_equal(point_sum[list(cluster)], rows)
+    for k in (1, 3, n):
+        costs = costs_of(objective, reference, left.tolist(), right.tolist(), k)
+        clusters = [members(node, left, right, n) for node in range(n, 2 * n - 1)]
+        assert costs == [slow_cost(objective, reference, cluster) for cluster in clusters]
 
 
-def test_fill_table_touches_only_reachable_counts():
-    n, k = 3, 5
+def test_more_clusters_than_a_subtree_has_points():
+    """The subtree (0, 1) can have two clusters at most, single points one."""
     left, right = np.array([-1, -1, -1, 0, 3]), np.array([-1, -1, -1, 1, 2])
-    size = np.array([1, 1, 1, 2, 3])
-    cost = np.array([0, 0, 0, 4, 9])
-    table = np.full((2 * n - 1, k + 1), -7)
-    split = np.full((2 * n - 1, k + 1), -7)
-    for node in range(2 * n - 1):
-        fill_table(K_MEDIAN, node, left, right, size, cost, k, table, split)
-    untouched = [-7, -7, -7, -7]
-    assert table[0].tolist() == [-7, 0, *untouched]
-    assert table[3].tolist() == [-7, 4, 0, -7, -7, -7]
-    assert table[4].tolist() == [-7, 9, 4, 0, -7, -7]
-    assert split[4].tolist() == [-7, -7, 1, 2, -7, -7]
+    reference = np.array([[0, 4, 9], [4, 0, 9], [9, 9, 0]])
+    for k, expected in ((1, [0, 0, 0]), (2, [0, 0, 1]), (3, [0, 1, 2])):
+        assert prune(K_MEDIAN, reference, left, right, 3, k).tolist() == expected
 
 
 def test_labels_are_numbered_by_lowest_member():
     # The tree ((2, 3), (0, 1)): the right cluster holds point 0 and must be number 0.
     left, right = np.array([-1, -1, -1, -1, 2, 0, 4]), np.array([-1, -1, -1, -1, 3, 1, 5])
-    head, tail = np.array([0, 1, 2, 3, 2, 0, 2]), np.array([0, 1, 2, 3, 3, 1, 1])
-    nxt = np.array([1, -1, 3, 0])
-    split = np.zeros((7, 3), dtype=np.int64)
-    split[6, 2] = 1
-    labels, stack = np.full(4, -1), np.empty(6, dtype=np.int64)
-    cut(6, left, right, split, head, tail, nxt, 2, labels, stack)
-    assert labels.tolist() == [0, 0, 1, 1]
+    near = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]])
+    assert prune(K_MEDIAN, near, left, right, 4, 2).tolist() == [0, 0, 1, 1]
+
+
+def test_trees_that_are_none_are_refused():
+    reference = np.ones((3, 3), dtype=np.int64)
+    for left, right in (
+        ([0, 0, 0, 0, 3], [0, 0, 0, 1, 1]),  # a node joined twice
+        ([0, 0, 0, 0, 4], [0, 0, 0, 1, 2]),  # a child after its parent
+        ([0, 0, 0, 0, -1], [0, 0, 0, 1, 2]),
+        ([0, 0, 0, 0], [0, 0, 0, 1]),
+    ):
+        with pytest.raises(ValueError, match="must"):
+            prune(K_MEDIAN, reference, np.array(left), np.array(right), 3, 2)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -5,10 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from certune.kernels.compare import narrow_evidence
-from certune.kernels.frames import merge_average, restriction
-from certune.kernels.search_state import Trail, rewind, save_row
-from certune.kernels.series import DEGREE, UNIT
+from certune._core import linkage_parts
+from certune._core.linkage_parts import degree as DEGREE
+from certune.kernels.linkage import UNIT
 
 WINDOWS = [(0.0, 0.5), (0.5, 1.0), (0.125, 0.375), (0.3, 0.9), (0.7, 0.95), (1e-9, 1.0)]
 
@@ -26,10 +25,14 @@ def restricted(coefficients, low, high):
     return [blossom([low] * (top - k) + [high] * k) for k in range(top + 1)]
 
 
+def restriction(low, high):
+    return np.array(linkage_parts.restriction(low, high)).reshape(DEGREE, DEGREE)
+
+
 @pytest.mark.parametrize("window", WINDOWS)
 def test_restriction_stays_within_its_rounding_bound(window):
     rng = np.random.default_rng(1)
-    matrix = restriction(*window).reshape(DEGREE, DEGREE)
+    matrix = restriction(*window)
     for _ in range(20):
         coefficients = rng.uniform(0.1, 10.0, DEGREE)
         found = [
@@ -40,21 +43,20 @@ def test_restriction_stays_within_its_rounding_bound(window):
 
 
 def test_restriction_to_the_start_is_constant():
-    matrix = restriction(0.0, 0.0).reshape(DEGREE, DEGREE)
+    matrix = restriction(0.0, 0.0)
     assert matrix[0].tolist() == [1.0] * DEGREE
     assert not matrix[1:].any()
 
 
+@pytest.mark.parametrize("by_matrix", [True, False])
 @pytest.mark.parametrize("window", WINDOWS)
-def test_narrowed_evidence_never_exceeds_the_truth(window):
+def test_narrowed_evidence_never_exceeds_the_truth(window, by_matrix):
     rng = np.random.default_rng(2)
-    matrix, work = restriction(*window), np.empty(DEGREE)
     for _ in range(50):
         before = rng.normal(size=(2, DEGREE)) * 10.0 ** rng.uniform(-12, 0, (2, 1))
-        nearer, farther = before.copy()
         largest = float(np.abs(before).max())
-        narrow_evidence(nearer, farther, largest, matrix, work)
-        for narrowed, given in ((nearer, before[0]), (farther, before[1])):
+        after = linkage_parts.restrict_evidence(*before.tolist(), largest, *window, by_matrix)
+        for narrowed, given in zip(after, before, strict=True):
             for value, truth in zip(narrowed, restricted(given, *window), strict=True):
                 assert 0 <= truth - Fraction(value) <= Fraction(128 * UNIT * largest)
 
@@ -63,24 +65,17 @@ def test_rewinding_restores_every_record_of_the_open_choices():
     rng = np.random.default_rng(3)
     slots = 12
     frame = rng.uniform(1.0, 2.0, (slots, slots, DEGREE))
-    frame = frame + frame.transpose(1, 0, 2)
-    flat = frame.reshape(-1)
-    trail = Trail(
-        np.empty(8 * slots**3),
-        np.empty(slots**3, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(slots, np.int64),
-    )
+    frame = np.ascontiguousarray(frame + frame.transpose(1, 0, 2))
+    saved_frame = linkage_parts.SavedFrame(frame)
     active = np.arange(slots)
     states = []
     for choice in (1, 2, 3):
-        states.append((trail.used[0], active.copy(), frame.copy()))
+        states.append((len(saved_frame), active.copy(), frame.copy()))
         for _ in range(3):
-            x, y = rng.choice(active, 2, replace=False)
+            x, y = rng.choice(active, 2, replace=False).tolist()
             active = active[active != y]
-            save_row(trail, choice, flat, slots, x, active, len(active))
-            merge_average(flat, slots, x, y, 0.25, 0.75, active, len(active))
+            saved_frame.merge(choice, x, y, (0.25, 0.75), active.tolist())
     for mark, alive, saved in reversed(states):
-        rewind(trail, mark, flat, slots)
+        saved_frame.rewind(mark)
         block = np.ix_(alive, alive)
         assert np.array_equal(frame[block], saved[block])

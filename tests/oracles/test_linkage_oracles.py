@@ -7,7 +7,7 @@ from scipy.spatial.distance import squareform
 
 from certune import Linkage, Segment, datasets
 from certune.families.linkage.objective import Objective
-from certune.kernels.pruning import prune
+from certune.kernels.linkage import Pruning, prune
 
 
 def greedy_tree(values, combine, sign=1):
@@ -92,7 +92,8 @@ def labels_of(merges, instance, objective):
         left[n + i], right[n + i] = a, b
         highest.append(highest[b])
     rule = Objective(objective)
-    return prune(rule.code, rule.reference_matrix(instance), left, right, n, instance.k)
+    pruning = Pruning(rule.code, rule.reference_matrix(instance), instance.k)
+    return prune(pruning, left, right)
 
 
 def oracle_labels(instance, kind, alpha, weights=None, objective="k-median"):

@@ -2,7 +2,9 @@
 
 from . import graph as graph
 from . import learning as learning
+from . import linkage as linkage
 from . import linkage_boxes as linkage_boxes
+from . import linkage_parts as linkage_parts
 from . import logistic as logistic
 from . import numeric as numeric
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
-from certune.kernels.dyadics import SIMPLE_BITS
+import numpy as np
+import numpy.typing as npt
+
+SIMPLE_BITS = 24  # a float with so few binary digits is likely to be special
 
 
 def simplest(low: float, high: float) -> float:
@@ -42,3 +45,15 @@ def significant_bits(t: float) -> int:
 def is_simple(t: float) -> bool:
     """Tell whether a float has so few binary digits that it is likely to be special."""
     return significant_bits(t) <= SIMPLE_BITS
+
+
+def holds_simple(low: npt.ArrayLike, high: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Tell which of the open intervals (low[i], high[i]) contain a simple float."""
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    start, stop = np.where(high <= 0.0, (-high, -low), (low, high))
+    mantissa, exponent = np.frexp(start)
+    # The next larger number with so few digits; powers of two, where the exponent grows, too.
+    digits = np.floor(np.ldexp(mantissa, SIMPLE_BITS)) + 1.0
+    beyond = np.ldexp(digits, exponent - SIMPLE_BITS) < stop
+    around_zero = (start < 0.0) | (stop > 0.0)
+    return np.asarray(np.where(start <= 0.0, around_zero, beyond))

@@ -1,1 +1,1 @@
-"""Compiled loops over flat arrays; this layer imports numpy and numba only."""
+"""Typed doors to the compiled core, one module a room; this layer imports numpy and the core."""

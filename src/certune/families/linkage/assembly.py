@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from certune.dual import PiecewiseFunction
 from certune.dual.integers import integer_array
 from certune.dual.pieces import Pieces
-from certune.exact.dyadics import is_simple, simplest
+from certune.exact.dyadics import SIMPLE_BITS, holds_simple, is_simple, simplest
 from certune.families.linkage.course import Course
 from certune.families.linkage.lines import floats_around
 from certune.families.linkage.revision import (
@@ -33,11 +33,16 @@ from certune.families.linkage.revision import (
     swept_again,
     windows_around,
 )
-from certune.families.linkage.sweeping import STRICT_ZONE, Pruning
+from certune.families.linkage.sweeping import STRICT_ZONE, Engine
 from certune.families.linkage.utility import IntegerRatios
-from certune.kernels.covering import joined, ranked_leaves, unsettled_splits
-from certune.kernels.dyadics import SIMPLE_BITS, holds_simple
-from certune.kernels.polish import envelope, polish_many
+from certune.kernels.linkage import (
+    Pruning,
+    envelope,
+    joined,
+    polish,
+    ranked_leaves,
+    unsettled_splits,
+)
 
 NARROW_GAP = 1e-9
 
@@ -69,18 +74,19 @@ def assemble(
     value_range: tuple[Fraction, Fraction],
     special: Sequence[float | Fraction] = (),
     name: str = "t",
+    engine: Engine = "follow",
 ) -> PiecewiseFunction:
     """The exact utility along the courses, which overlap in a few neighbouring floats at most.
 
     ``scores`` gives the utilities of partitions, the rows of an array.  ``value_at`` is the plain
     algorithm at one parameter; it decides at points that exact ties can single out: the ends,
     ``special`` points, and simple fractions inside a gap.  A special point that is no float lies in
-    a gap between its neighbours.
+    a gap between its neighbours.  The ``engine`` is that of the first sweep.
     """
     found = sorted(t for t in special if isinstance(t, float))
     seen = set(found)
     strict, narrowed = list[Window](), set[Window]()
-    parts = [part for course in courses for part in swept(course, pruning, found, followed=True)]
+    parts = [part for course in courses for part in swept(course, pruning, found, engine=engine)]
     while True:
         ranking, denominator, ranks = _ranked(scores(_partitions(parts)), value_range)
         pieces, changed = _pieces(parts, ranks, len(ranking) - 1, seen)
@@ -156,30 +162,20 @@ def _pieces(
 ) -> tuple[_Pieces, list[Integers]]:
     """Pieces and gaps of the leaves, and which splits changed the utility; these are polished."""
     cover = _cover(parts, ranks, highest)
-    changed = [unsettled_splits(part.leaves.splits, *cover) for part in parts]
+    changed = [unsettled_splits(part.leaves.splits, cover) for part in parts]
     for part, which in zip(parts, changed, strict=True):
         if which.size:
             _polish(part, which)
     if any(which.size for which in changed):
         cover = _cover(parts, ranks, highest)
-    starts, stops, least, most = joined(*cover, np.array(sorted(special)))
+    starts, stops, least, most = joined(cover, np.array(sorted(special)))
     return _collect(starts, stops, least, most, special), changed
 
 
 def _polish(part: Part, which: Integers) -> None:
     """Make the zones of some changes as narrow as can be."""
     course, leaves = part.course, part.leaves
-    polish_many(
-        course.kind,
-        course.mode,
-        course.first,
-        course.second,
-        course.power,
-        leaves.splits,
-        leaves.split_marks,
-        which,
-        course.input_error,
-    )
+    polish(course.kind, course.pair_functions, leaves.splits, leaves.split_marks, which)
 
 
 def _likely_ties(parts: Sequence[Part]) -> set[float]:
@@ -208,12 +204,12 @@ def _cover(
         last = first + len(leaves.partitions)
         own = ranks[first:last]
         tables.append(
-            ranked_leaves(leaves.intervals, leaves.info, leaves.splits, own, highest, ranges)
+            ranked_leaves((leaves.intervals, leaves.info, leaves.splits), own, highest, ranges)
         )
         first = last
     table = tables[0] if len(tables) == 1 else map(np.concatenate, zip(*tables, strict=True))
     low, high, least, most = table
-    positions, bottom, top = envelope(np.sort(np.concatenate((low, high))), low, high, least, most)
+    positions, bottom, top = envelope(low, high, least, most)
     if (top < 0).any():
         raise AssertionError(f"no tree behind t = {positions[:-1][top < 0][0]!r}")
     return positions, bottom, top

@@ -23,10 +23,10 @@ from certune.families.base import BoxBound
 from certune.families.linkage.anchors import Anchor, Interval, Place, power_first
 from certune.families.linkage.combining import shift_for
 from certune.families.linkage.instance import ClusteringInstance
-from certune.families.linkage.sweeping import Pruning, start_from_duplicates
+from certune.families.linkage.sweeping import start_from_duplicates
 from certune.families.linkage.utility import Utility
+from certune.kernels.linkage import Pruning, prune
 from certune.kernels.linkage_boxes import BoxTrees, Power, Ties
-from certune.kernels.pruning import prune
 
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.uint64]
@@ -106,7 +106,7 @@ class BoxProblem:
     @property
     def start(self) -> Reuse:
         """What is known without looking at any box: identical points are joined first."""
-        left, right, labels = start_from_duplicates(self.instance.duplicate_of)
+        labels, left, right, _ = start_from_duplicates(self.instance.duplicate_of)
         n = self.instance.n_points
         made = n - int(labels.max()) - 1
         merges = np.column_stack([left[n : n + made], right[n : n + made]])
@@ -145,9 +145,7 @@ class BoxProblem:
         return bound, view.outlook.coarse
 
     def _score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Fraction:
-        pruning = self.pruning
-        n = self.instance.n_points
-        labels = prune(pruning.objective, pruning.reference, left, right, n, pruning.k)
+        labels = prune(self.pruning, left, right)
         key = labels.tobytes()
         value = self._scores.get(key)
         if value is None:

@@ -22,7 +22,7 @@ from certune.errors import ParameterError
 from certune.families.linkage.combining import combined, shift_for
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.lines import Line, sign_of, sum_at
-from certune.kernels.series import (
+from certune.kernels.linkage import (
     AFFINE,
     MAXIMUM,
     MEAN,
@@ -31,6 +31,7 @@ from certune.kernels.series import (
     MOVING,
     POWER,
     UNIT,
+    PairFunctions,
 )
 
 Floats = NDArray[np.float64]
@@ -68,7 +69,7 @@ NO_MEETING = Meeting(np.empty((0, 0), dtype=np.uint64), False, Fraction(0))
 
 @dataclass(frozen=True)
 class Course:
-    """Pair functions along a segment; see `certune.kernels.series` for the modes.
+    """Pair functions along a segment; see `certune.kernels.linkage` for the modes.
 
     ``power`` is alpha as (value at 0, slope); in the AFFINE mode only its sign counts.
 
@@ -109,6 +110,14 @@ class Course:
     def codes(self) -> NDArray[np.uint64]:
         """Codes of the pairs of points; pairs with the same code have the same function."""
         return self.instance.pair_codes if self.merged_codes is None else self.merged_codes
+
+    @cached_property
+    def pair_functions(self) -> PairFunctions:
+        """Functions of the pairs of points, for the kernels."""
+        power = float(self.power[0]), float(self.power[1])
+        return PairFunctions(
+            self.mode, self.first, self.second, power, self.input_error, self.codes, self.ordered
+        )
 
     @cached_property
     def reach(self) -> tuple[float, float]:

@@ -39,10 +39,11 @@ from certune.families.linkage.parameters import LinkageParameters
 from certune.families.linkage.senses import courses_along
 from certune.families.linkage.strata import product_strata
 from certune.families.linkage.structure import TunedLinkage, linkage_structure
-from certune.families.linkage.sweeping import Pruning, solve_at
+from certune.families.linkage.sweeping import Engine, solve_at
 from certune.families.linkage.tree import ClusterTree, sorted_tree
 from certune.families.linkage.utility import Utility, utility_from
 from certune.families.reach import reach
+from certune.kernels.linkage import Pruning
 from certune.pfaffian.structure import LARGEST_SIZE, PiecewiseStructure, whole_number
 from certune.space import ParameterSpace, Segment
 
@@ -87,6 +88,9 @@ class Linkage(Family):
     >>> dual(1.0) == family.run(instance, {"alpha": 1.0})
     True
     """
+
+    # How trees along a line are found: followed, which is faster, or searched. Results are equal.
+    _engine: Engine = "follow"
 
     def __init__(
         self,
@@ -377,6 +381,7 @@ class Linkage(Family):
             (self.utility.low, self.utility.high),
             special,
             name,
+            engine=self._engine,
         )
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.families.linkage.course import Course
-from certune.kernels.series import MAXIMUM, MEAN, MINIMUM
+from certune.kernels.linkage import MAXIMUM, MEAN, MINIMUM
 
 LARGEST_LOGARITHM = 700.0  # of a float
 

@@ -127,8 +127,7 @@ class ClusteringInstance(DistanceInstance):
     def pair_codes(self) -> NDArray[np.uint64]:
         """Codes (n, n) of the pairs of points, equal exactly if the pairs agree in every metric.
 
-        With one metric they are ordered like the distances. The array is writable only because
-        kernels would be compiled a second time for read-only ones.
+        With one metric they are ordered like the distances.
         """
         return self._codes_in(range(self.n_metrics))
 

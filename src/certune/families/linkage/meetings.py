@@ -1,7 +1,7 @@
 """Cut courses of products where an exponent vanishes and many values meet.
 
 There all pairs of points that agree in the other metrics have the same value; what that does to the
-order beside it is the business of `certune.kernels.meetings`.
+order beside it is the business of ``native/linkage/following/meetings.h``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from certune.families.linkage.course import NO_MEETING, Course, Meeting, restricted
 from certune.families.linkage.lines import floats_around, simplified
-from certune.kernels.series import AFFINE
+from certune.kernels.linkage import AFFINE
 
 MANY_SHARE = 2.0  # pairs per value that make it worth while to cut a course
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from certune.errors import ParameterError
 from certune.families.linkage.instance import ClusteringInstance
-from certune.kernels.pruning import K_CENTER, K_MEANS, K_MEDIAN
+from certune.kernels.linkage import K_CENTER, K_MEANS, K_MEDIAN
 
 IntArray: TypeAlias = NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from certune.families.linkage.course import Course
 from certune.families.linkage.identities import merged_codes
 from certune.families.linkage.lines import sum_at
-from certune.kernels.series import AFFINE, MOVING, UNIT
+from certune.kernels.linkage import AFFINE, MOVING, UNIT
 
 Floats = NDArray[np.float64]
 

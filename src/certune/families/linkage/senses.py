@@ -17,7 +17,7 @@ from certune.families.linkage.identities import merged_codes
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.lines import Line, floats_around, simplified
 from certune.families.linkage.meetings import cut_at_meetings
-from certune.kernels.series import POWER
+from certune.kernels.linkage import POWER
 
 
 def courses_along(

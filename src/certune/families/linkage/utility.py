@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from certune.dual.integers import over_common_denominator
 from certune.errors import InputError, ParameterError
-from certune.kernels.matching import heaviest_matching, matched_points
+from certune.kernels.linkage import heaviest_matching, matched_points
 
 IntArray: TypeAlias = NDArray[np.int64]
 IntegerRatios: TypeAlias = tuple[list[int], int]  # numerators and their common denominator
