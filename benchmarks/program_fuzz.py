@@ -192,7 +192,7 @@ def compiled(body: str, literal: Callable[[int], str], names: dict[str, Any]) ->
 def _high(function: Any) -> Callable[[Any], Fraction]:
     def apply(x: Any) -> Fraction:
         value = Fraction(x)
-        with mpmath.workdps(60):
+        with mpmath.workdps(400):  # 1 + 5e-324 is not 1
             result = function(mpmath.mpf(value.numerator) / value.denominator)
             mantissa, exponent = result.man_exp
         return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
@@ -294,13 +294,15 @@ def _compare(versions: Versions, family: Any, dual: Any, t: float, tally: Tally)
         tally.counts["floats rounded another way"] += 1
     else:
         tally.counts["floats agree"] += 1
-    if not agrees:
+    # Where Python computes with numbers alone, as in 1 / -0.625, the program is one on floats.
+    as_python = floats is not None and abs(float(family.run_exact(None, {"a": t})) - floats) < 1e-12
+    if not agrees and not as_python:
         tally.different.append(
             f"a = {t!r}: {value} in {dual.enclose_exact(t)}, fractions {exact}, floats {floats}\n"
             f"{versions.body}"
         )
     reached = family.run_exact(None, {"a": t})
-    if abs(float(reached) - exact) > 1e-12:
+    if abs(float(reached) - exact) > 1e-12 and not as_python:
         tally.different.append(
             f"a = {t!r}: run_exact {reached}, fractions {exact}\n{versions.body}"
         )
