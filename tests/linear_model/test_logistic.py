@@ -113,6 +113,14 @@ def test_an_optimum_at_the_end_of_the_range_is_told():
         LogisticRegressionCV(Cs=(1e-3, 1e3), scoring="neg_log_loss").fit(X, Y)
 
 
+def test_of_equally_good_values_the_middle_in_decades_is_taken():
+    separable = np.linspace(-1.0, 1.0, 40)[:, None]
+    model = LogisticRegressionCV(cv=4).fit(separable, separable[:, 0] > 0.0)
+    [(low, high)] = [ends for ends in model.best_region_ if ends[0] <= model.C_[0] <= ends[1]]
+    assert model.C_[0] == pytest.approx(np.sqrt(low * high))
+    assert model.landscape_(float(model.C_[0])) == model.best_score_
+
+
 def test_sparse_frames_strings_pipelines_and_clones():
     plain = LogisticRegressionCV(Cs=(0.01, 10.0)).fit(X, Y)
     names = np.array(["benign", "malignant"])

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.dual import DualFunction, PiecewiseFunction, sum_of
+from certune.dual.scales import middle
 from certune.errors import InputError, ParameterError, RangeWarning
 from certune.families.base import Family
 from certune.guarantees.selection import standard_error
@@ -112,8 +113,12 @@ class CertifiedSearch:
             return self._simplest_within_one_error(simple_is_low)
         if selection == "robust":
             return float(result.robust_params[name])
-        self._warn_at_edge(name, landscape.low, landscape.high, quiet_above)
-        return float(result.best_params[name])
+        best = float(result.best_params[name])
+        if isinstance(landscape, PiecewiseFunction):
+            # All of the optimal set is equally good: the middle of its widest part, in decades.
+            best = middle(*landscape.widest_plateau(0, "log"), "log")
+        self._warn_at_edge(best, quiet_above)
+        return best
 
     def _simplest_within_one_error(self, simple_is_low: bool) -> float:
         """Return the most regularised setting within one standard error of the best.
@@ -128,8 +133,9 @@ class CertifiedSearch:
         intervals = landscape.superlevel(level) or [(best, best)]
         return intervals[0][0] if simple_is_low else intervals[-1][1]
 
-    def _warn_at_edge(self, name: str, low: float, high: float, quiet_above: bool) -> None:
-        best = self.result_.best_params[name]
+    def _warn_at_edge(self, best: float, quiet_above: bool) -> None:
+        landscape = self.result_.landscape
+        name, low, high = landscape.name, landscape.low, landscape.high
         reach = EDGE * math.log(high / low)
         if math.log(best / low) <= reach:
             wider = (low / WIDER, high)
