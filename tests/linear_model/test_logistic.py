@@ -114,8 +114,9 @@ def test_an_optimum_at_the_end_of_the_range_is_told():
 
 
 def test_of_equally_good_values_the_middle_in_decades_is_taken():
-    separable = np.linspace(-1.0, 1.0, 40)[:, None]
-    model = LogisticRegressionCV(cv=4).fit(separable, separable[:, 0] > 0.0)
+    labels = np.arange(40) % 2
+    separable = (np.random.default_rng(0).uniform(0.5, 1.0, 40) * (2 * labels - 1))[:, None]
+    model = LogisticRegressionCV(cv=4).fit(separable, labels)
     [(low, high)] = [ends for ends in model.best_region_ if ends[0] <= model.C_[0] <= ends[1]]
     assert model.C_[0] == pytest.approx(np.sqrt(low * high))
     assert model.landscape_(float(model.C_[0])) == model.best_score_

@@ -32,6 +32,19 @@ class CentredData:
     instance: RegressionInstance
     fit_intercept: bool
 
+    @classmethod
+    def of(cls, instance: RegressionInstance, fit_intercept: bool) -> CentredData:
+        """Return the data of an instance, prepared once and kept with it."""
+        if fit_intercept not in instance.prepared:
+            instance.prepared[fit_intercept] = cls(instance, fit_intercept)
+        found: CentredData = instance.prepared[fit_intercept]
+        return found
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """Products of the columns with each other."""
+        return np.asarray(self.rows.T @ self.rows)
+
     @cached_property
     def weights(self) -> FloatArray:
         """Weights of the training rows."""

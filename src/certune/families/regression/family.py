@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve
 
 from certune.dual import DualFunction, PiecewisePolynomial
 from certune.errors import InputError, ParameterError
@@ -221,7 +222,7 @@ class RegularizedRegression(Family):
         params : mapping or float
             alpha, any positive number.
         """
-        data, alpha = CentredData(instance, self.fit_intercept), self._alpha(params)
+        data, alpha = CentredData.of(instance, self.fit_intercept), self._alpha(params)
         coefficients = self._coefficients(data, alpha)
         return LinearModel(alpha, coefficients, data.intercept(coefficients))
 
@@ -238,7 +239,7 @@ class RegularizedRegression(Family):
     def run_exact(self, instance: RegressionInstance, params: Params) -> Fraction:
         """Utility at one alpha, a float within the tolerance."""
         self.check_instance(instance)
-        data, alpha = CentredData(instance, self.fit_intercept), self._alpha(params)
+        data, alpha = CentredData.of(instance, self.fit_intercept), self._alpha(params)
         if instance.is_leave_one_out:
             error = _left_out_error(data, alpha)
         else:
@@ -286,7 +287,7 @@ class RegularizedRegression(Family):
         self, instance: RegressionInstance, segment: Segment, target: float
     ) -> PiecewisePolynomial:
         """Return the mean squared error as a function of alpha."""
-        data = CentredData(instance, self.fit_intercept)
+        data = CentredData.of(instance, self.fit_intercept)
         if self.penalty != "l2":
             pieces = net_path(Gram(data), self.ratio, segment.low, segment.high)
             return squared_error(data, pieces, target, segment.name)
@@ -336,21 +337,23 @@ class RegularizedRegression(Family):
 
 
 def _ridge_solution(data: CentredData, alpha: float) -> FloatArray:
-    """Solve the least-squares problem with rows sqrt(alpha) I appended, by a QR decomposition."""
+    """Solve the normal equations, and once more for what their rounding has left over."""
     rows, n_features = data.rows, data.rows.shape[1]
     if n_features > len(rows):
         inner = rows @ rows.T + alpha * np.eye(len(rows))
         return np.asarray(rows.T @ np.linalg.solve(inner, data.targets))
-    tall = np.vstack((rows, math.sqrt(alpha) * np.eye(n_features)))
-    right = np.append(data.targets, np.zeros(n_features))
-    orthogonal, triangular = np.linalg.qr(tall)
-    return np.asarray(np.linalg.solve(triangular, orthogonal.T @ right))
+    factor = cho_factor(data.products + alpha * np.eye(n_features))
+    coefficients = np.zeros(n_features)
+    for _ in range(3):
+        left = data.targets - rows @ coefficients
+        coefficients = coefficients + cho_solve(factor, rows.T @ left - alpha * coefficients)
+    return np.asarray(coefficients)
 
 
 def _left_out_error(data: CentredData, alpha: float) -> float:
     """Return the mean squared error of leaving out one point, from the hat matrix."""
     rows, weights = data.rows, data.weights
-    inner = rows.T @ rows + alpha * np.eye(rows.shape[1])
+    inner = data.products + alpha * np.eye(rows.shape[1])
     hat = np.einsum("ij,ji->i", rows, np.linalg.solve(inner, rows.T))
     if data.fit_intercept:
         hat = hat + weights / weights.sum()

@@ -12,6 +12,8 @@ IndexArray = npt.NDArray[np.intp]
 
 # Columns that differ by less than this, relative to their size, are the same.
 DUPLICATE = 1e-12
+# Products of so many columns are computed all at once.
+MOST_PRODUCTS = 2000
 
 
 class Gram:
@@ -37,8 +39,10 @@ class Gram:
 
     def column(self, index: int) -> FloatArray:
         """Return the products of one column with all columns."""
+        rows = self.data.rows
+        if rows.shape[1] <= min(len(rows), MOST_PRODUCTS):
+            return np.asarray(self.data.products[:, index] / self.total)
         if index not in self._columns:
-            rows = self.data.rows
             self._columns[index] = rows.T @ rows[:, index] / self.total
         return self._columns[index]
 

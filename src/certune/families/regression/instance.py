@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -113,6 +114,14 @@ class RegressionInstance:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
             object.__setattr__(self, field, value)
+
+    @cached_property
+    def prepared(self) -> dict[bool, Any]:
+        """What :class:`CentredData` keeps, with and without intercept; no part of the value."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "prepared"}
 
     @property
     def n_features(self) -> int:

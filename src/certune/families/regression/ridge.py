@@ -69,8 +69,7 @@ class RidgePath:
         _, sizes, right = self._parts
         rows, targets = self.data.rows, self.data.targets
         coefficients = self._weights(alphas) @ right
-        residuals = targets - coefficients @ rows.T
-        gradients = residuals @ rows - alphas[:, None] * coefficients
+        gradients = self._pulls(coefficients) - alphas[:, None] * coefficients
         norm, count = float(np.linalg.norm(rows)), len(rows) + rows.shape[1] + 8
         lengths = np.linalg.norm(coefficients, axis=1)
         scale = norm * (float(np.linalg.norm(targets)) + norm * lengths) + alphas * lengths
@@ -79,6 +78,13 @@ class RidgePath:
         # A computed singular value is off by a multiple of u times the largest.
         floor = max(0.0, float(smallest) - count * UNIT * norm) ** 2
         return np.asarray((np.linalg.norm(gradients, axis=1) + rounding) / (alphas + floor))
+
+    def _pulls(self, coefficients: FloatArray) -> FloatArray:
+        """Return the products of the columns with the residuals, a row for each alpha."""
+        rows, targets = self.data.rows, self.data.targets
+        if rows.shape[1] > len(rows):
+            return np.asarray((targets - coefficients @ rows.T) @ rows)
+        return np.asarray(targets @ rows - coefficients @ self.data.products)
 
     def mean_squared_error(self) -> AnalyticFunction:
         """Return the error on the validation data, or of leaving out one point."""
