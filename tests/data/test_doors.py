@@ -149,6 +149,15 @@ def test_labeling_hides_one_fold_after_the_other():
     assert np.array_equal(np.sort(hidden), np.arange(150))
 
 
+def test_unknown_labels_are_minus_one_or_empty(tmp_path):
+    rows = "".join(f"{i},{['a', 'b', '-1', ''][i % 4]}\n" for i in range(16))
+    path = write(tmp_path / "few.csv", f"x,y\n{rows}")
+    instances = ct.from_csv(path, target="y", task="labeling", cv=2)
+    assert [len(item.labeled) for item in instances] == [4, 4]
+    assert all(item.n_points == 16 for item in instances)
+    assert set(instances[0].class_names) >= {"a", "b"}
+
+
 def test_many_rows_are_read_and_a_matrix_of_them_is_refused(tmp_path):
     lines = "\n".join(f"{i},{i % 2}" for i in range(100_000))
     path = write(tmp_path / "big.csv", f"x,kind\n{lines}\n")

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certune.data.folds import folds, splits
+from certune.data.few_labels import labeling_folds
+from certune.data.folds import folds
 from certune.data.table import Table, first_missing, is_missing
 from certune.errors import InputError, ParameterError
-from certune.families.graph_ssl import LabelingInstance
 from certune.families.linkage import ClusteringInstance
 from certune.suggestions import suggested
 
 # Distances of all pairs of points are kept: 20,000 points take 3 GB.
 MOST_POINTS = 20_000
-UNKNOWN = -1
+UNKNOWN = (-1, "-1")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Sample:
 
     def known(self) -> NDArray[np.bool_]:
         """Tell which rows have a label; -1 and an empty cell mean that it is unknown."""
-        return np.array([label is not None and label != UNKNOWN for label in self.labels])
+        return np.array([label is not None and label not in UNKNOWN for label in self.labels])
 
     def check_known(self) -> None:
         """Raise if a label is missing."""
@@ -75,22 +75,15 @@ def labeling(
             f"{sample.table.source}: column {sample.target!r} has {np.count_nonzero(known)} known "
             "labels, and labeling needs at least 2: -1 and an empty cell mean unknown"
         )
-    if not known.all():
-        index = int(np.argmin(known))
-        raise InputError(
-            f"{sample.table.place(index, sample.target)}: the label is unknown, and every label is "
-            "needed to compare predictions with: leave out rows without a label"
-        )
     points = _standardized(sample.features) if standardize else sample.features
-    labels = sample.labels.tolist()
-    return [
-        LabelingInstance(
-            points, metrics=metrics, labeled=train, truth=labels, name=_fold(sample.name, number)
+    # In a file of words -1 is a text; labeling_folds takes None for every unknown label.
+    labels = sample.labels.copy()
+    labels[~known] = None
+    return list(
+        labeling_folds(
+            points, labels, cv, metrics=metrics, name=sample.name, random_state=random_state
         )
-        for number, (train, _) in enumerate(
-            splits(points, np.array(labels), cv, None, random_state), 1
-        )
-    ]
+    )
 
 
 def classification(sample: Sample, *, cv: int = 5, random_state: int | None = None) -> list[Any]:
@@ -119,10 +112,6 @@ def task_named(name: object, options: Sequence[str]) -> Callable[..., list[Any]]
                 f"{option!r} is no option of task {name!r}{suggested(option, known)}"
             )
     return make
-
-
-def _fold(name: str, number: int) -> str:
-    return f"{name}, fold {number}" if name else f"fold {number}"
 
 
 def _check_size(sample: Sample) -> None:
