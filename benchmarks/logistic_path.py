@@ -161,13 +161,12 @@ def main():
     parser.add_argument("--penalty", nargs="+", default=["l2", "l1"], choices=["l1", "l2"])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    import numba
     import scipy
     import sklearn
 
     print(
         f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, numba {numba.__version__}, {platform.machine()}"
+        f"scikit-learn {sklearn.__version__}, {platform.machine()}"
     )
     instances = [breast_cancer(), *(synthetic(*size, 0) for size in SIZES)]
     for penalty in options.penalty:

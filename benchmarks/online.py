@@ -144,10 +144,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, nargs="+", default=[1000, 10_000, 100_000])
     options = parser.parse_args()
-    import numba
 
     print(
-        f"Python {platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}, "
+        f"Python {platform.python_version()}, numpy {np.__version__}, "
         f"{platform.machine()}, {os.cpu_count()} cores"
     )
     print(f"Functions of {N_BREAKPOINTS} breakpoints:")

@@ -177,10 +177,9 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", nargs="+", default=[""], help="beginnings of names of streams")
     options = parser.parse_args()
-    import numba
 
     print(
-        f"Python {platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}, "
+        f"Python {platform.python_version()}, numpy {np.__version__}, "
         f"{platform.machine()}, {os.cpu_count()} cores; {options.rounds} rounds, "
         f"{options.seeds} seeds"
     )

@@ -152,7 +152,6 @@ def main():
     parser.add_argument("--instances", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=1)
     options = parser.parse_args()
-    import numba
     import scipy
     from threadpoolctl import threadpool_limits
 
@@ -160,7 +159,7 @@ def main():
 
     print(
         f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"numba {numba.__version__}, {platform.machine()}, {os.cpu_count()} cores"
+        f"{platform.machine()}, {os.cpu_count()} cores"
     )
     with threadpool_limits(1):  # the sweep has one thread too
         for instance in digit_pairs(50, 1):  # compiles

@@ -36,24 +36,6 @@ def test_log_appears_once_a_run_is_long(capfd, monkeypatch, random_instances, sl
     assert capfd.readouterr().err == ""
 
 
-def test_compilation_is_announced_if_nothing_is_compiled(
-    capfd, monkeypatch, random_instances, slow_family
-):
-    monkeypatch.setattr("certune.tuning.log.PATIENCE", 0.01)
-    monkeypatch.setattr("certune.tuning.log.nothing_is_compiled", lambda: True)
-    ct.tune(slow_family, random_instances(1))
-    assert capfd.readouterr().err.count("compiling kernels (first use after installation)") == 1
-
-
-def test_compilation_is_not_announced_if_the_first_function_is_there(
-    capfd, monkeypatch, random_instances, slow_family
-):
-    monkeypatch.setattr("certune.tuning.log.PATIENCE", 0.12)
-    monkeypatch.setattr("certune.tuning.log.nothing_is_compiled", lambda: True)
-    ct.tune(slow_family, random_instances(8))
-    assert "compiling" not in capfd.readouterr().err
-
-
 def test_log_of_weights_names_both_ends(capfd):
     instance = ct.datasets.random_clustering(
         1, n_clusters=2, n_per_cluster=5, metrics=("euclidean", "cityblock")

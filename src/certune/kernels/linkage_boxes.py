@@ -146,7 +146,7 @@ class BoxTrees:
         For sums of up to n^2/4 records, n merges and a comparison (min-max: as many extremes), and
         for the value of a pair.
         """
-        n_metrics, n = self._data.shape[0], self._data.shape[1]
+        n_metrics, n = int(self._data.shape[0]), int(self._data.shape[1])
         steps = 1024.0 + 64.0 * n + (128.0 if self._min_max else 8.0) * n * n
         exponent = abs(power.middle) + power.half
         if self._products:

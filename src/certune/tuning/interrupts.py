@@ -2,9 +2,8 @@
 
 The first signal only sets the stop of the run (:mod:`certune.deadline`): computations end at their
 next question, and what is finished becomes the result. Code in the main thread that does not ask
-for a while, such as a family of a user's own, is interrupted by an exception, though never while a
-compiled kernel is being called. A further signal, a second later or more, does what it would have
-done without a run.
+for a while, such as a family of a user's own, is interrupted by an exception. A further signal, a
+second later or more, does what it would have done without a run.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ class SignalWatch:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._reminded:
             self._reminded = False
-            if self._working_under is not None and not _calls_compiled_code(frame):
+            if self._working_under is not None:
                 raise TimeIsUp
             return
         arrived = time.perf_counter()
@@ -110,12 +109,3 @@ class SignalWatch:
             elif time.perf_counter() >= since + PATIENCE:
                 self._reminded = True
                 _thread.interrupt_main(signal.SIGINT)
-
-
-def _calls_compiled_code(frame: FrameType | None) -> bool:
-    """Is the interpreter inside a call from compiled code, which an exception must not cross?"""
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] == "numba":
-            return True
-        frame = frame.f_back
-    return False

@@ -15,7 +15,6 @@ from typing import Protocol
 from certune.families.base import Family
 from certune.scores import Score
 from certune.space import ParameterSpace, Segment
-from certune.tuning.compilation import count_compilations, nothing_is_compiled
 
 # A run that is shorter than this many seconds is not logged unless that is asked for.
 PATIENCE = 2.0
@@ -81,10 +80,8 @@ class RunLog:
         self._silent = progress is False
         self._opened = False
         self._lock = threading.RLock()
-        self._finished_one = False
-        self._compilations = count_compilations()
         self._next_row = 0.0
-        self._timer = threading.Timer(PATIENCE, self._out_of_patience)
+        self._timer = threading.Timer(PATIENCE, self._open)
         self._timer.daemon = True
         if progress:
             self._open()
@@ -103,7 +100,6 @@ class RunLog:
 
     def is_due(self, elapsed: float, *, last: bool) -> bool:
         """Tell whether a row should be printed; `last` after the last instance."""
-        self._finished_one = True
         return self._opened and (last or elapsed >= self._next_row)
 
     def row(self, state: State) -> None:
@@ -126,12 +122,6 @@ class RunLog:
         self.close()
         if self._opened:
             self._print(f"\n{text()}")
-
-    def _out_of_patience(self) -> None:
-        self._open()
-        compiling = count_compilations() > self._compilations or nothing_is_compiled()
-        if not self._finished_one and compiling:
-            self._print("compiling kernels (first use after installation) ...")
 
     def _open(self) -> None:
         with self._lock:

@@ -21,7 +21,6 @@ from certune.checks import as_float, as_n_jobs
 from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
 from certune.families.base import Family
-from certune.tuning.compilation import leave_compilation_out
 from certune.tuning.instances import checked_family, checked_instances, instance_name
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.line_run import LineRun
@@ -65,10 +64,9 @@ def tune(
     gap : float, default=0
         Branch and bound ends when no setting can be better by more than this.
     timeout : float, optional
-        Seconds, after which the run ends, also in the middle of an instance; preparation on
-        first use does not count. Instances without a function count as perfect in the bound. The
-        best setting so far is run on them in the tenth of a second that follows; those that are
-        left count with the lowest utility in its value.
+        Seconds, after which the run ends, also in the middle of an instance. Instances without a
+        function count as perfect in the bound. The best setting so far is run on them in the tenth
+        of a second that follows; those that are left count with the lowest utility in its value.
     max_nodes : int, optional
         Branch and bound ends once it has looked at this many boxes, which it takes a few at a time.
     n_jobs : int or None, default=1
@@ -136,7 +134,6 @@ def tune(
         raise ParameterError(
             f"tune needs a free parameter, but {family!r} has none: give one a range."
         )
-    leave_compilation_out()
     seconds = math.inf if timeout is None else float(timeout)
     own_seconds = math.inf if timeout_per_instance is None else float(timeout_per_instance)
     options = RunOptions(
