@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,14 @@ def as_float(what: str, value: object) -> float:
         return float(value)  # type: ignore[arg-type]
     except OverflowError:
         raise ParameterError(f"{what} must be within the range of floats, got {value!r}.") from None
+
+
+def as_fraction(value: Any) -> Fraction:
+    """Return a number exactly; raises what `Fraction` does.
+
+    Integers of numpy become Python's: a fraction of them has no hash.
+    """
+    return Fraction(value.item() if isinstance(value, np.generic) else value)
 
 
 def is_one_of(value: object, options: Iterable[str]) -> bool:

@@ -64,6 +64,14 @@ def test_knapsack_equals_plain_execution_at_thousands_of_parameters():
             assert dual.value_at(rho) == greedy_in_floats(instance, rho)
 
 
+def test_integers_of_numpy_are_taken_as_they_are():
+    values, sizes = np.array([60, 100, 120, 30]), np.array([10, 20, 30, 4])
+    of_numpy = ct.KnapsackInstance(values, sizes, np.int64(50))
+    plain = ct.KnapsackInstance(values.tolist(), sizes.tolist(), 50)
+    family = ct.GreedyKnapsack()
+    assert family.dual(of_numpy) == family.dual(plain)
+
+
 def test_knapsack_breakpoints_are_places_where_two_scores_are_equal():
     instance = knapsack(40, 3)
     dual = ct.GreedyKnapsack(rho=(0, 3)).dual(instance)

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.checks import as_fraction
 from certune.dual.integers import over_common_denominator
 from certune.errors import InputError, ParameterError
 from certune.kernels.linkage import heaviest_matching, matched_points
@@ -145,7 +146,7 @@ class Utility:
 
     def _exact(self, value: Any) -> Fraction:
         if isinstance(value, Rational):
-            return Fraction(value)
+            return as_fraction(value)
         try:
             number = float(value)
         except (TypeError, ValueError):

@@ -116,7 +116,8 @@ class RegularizedLogistic(Family):
         if lam is not None and C is not None:
             raise ParameterError(f"give a range of lam or of C, not both, got {lam!r} and {C!r}")
         name, ends = ("lam", DEFAULT_LAM if lam is None else lam) if C is None else ("C", C)
-        if not isinstance(ends, (tuple, list, np.ndarray)) or len(ends) != 2:
+        is_list = isinstance(ends, (tuple, list)) or np.ndim(ends) == 1
+        if not is_list or len(ends) != 2:
             raise ParameterError(f"{name} must be a range (low, high), got {ends!r}")
         self._space = ParameterSpace((LogReal(name, *ends),))
         if self.range[1] > LARGEST_LAM:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from certune.checks import as_fraction
 from certune.errors import InputError
 
 
@@ -25,7 +26,7 @@ def exact_numbers(
         Every one must be larger.
     """
     try:
-        found = tuple(Fraction(value) for value in values)
+        found = tuple(as_fraction(value) for value in values)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be finite numbers, got {values!r}") from None
     if above is not None and any(value <= above for value in found):

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from certune.checks import as_list
+from certune.checks import as_fraction, as_list
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
 from certune.pfaffian.expressions import Expression, constant
@@ -92,7 +92,7 @@ class KnapsackInstance:
 
 def _exact(number: Any) -> Fraction:
     try:
-        exact = Fraction(number)
+        exact = as_fraction(number)
     except (TypeError, ValueError, OverflowError):
         exact = Fraction(0)
     if exact <= 0:
