@@ -58,6 +58,8 @@ class Ended(Exception):
 def end(number, frame):
     raise Ended(number)
 
+# Shells let background jobs ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, end)
 n = 2500
 work = Elimination(np.ones((n, n)), np.ones((n, 2)), np.full(n, float(n)))

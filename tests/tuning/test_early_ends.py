@@ -183,6 +183,8 @@ class Slow(StepFamily):
         return super().dual(instance, along)
 
 instances = [StepInstance((0.5,), (Fraction(0), Fraction(1)), name=n) for n in sys.argv[3:]]
+# Shells let background jobs ignore Ctrl-C, and tune leaves an ignored signal alone.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
 result = ct.tune(Slow(), instances, n_jobs=int(sys.argv[2]))
 assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
