@@ -1,6 +1,6 @@
 # Every target that runs Python first makes its own virtual environment in $(VENV).
-# Needed beforehand: make, a Python >= 3.11 (choose one with `make PYTHON=/path/to/python ...`) and
-# a C++20 compiler.
+# Needed beforehand: make and a Python >= 3.11 (choose one with `make PYTHON=/path/to/python ...`).
+# Without a C++20 compiler, that of ziglang comes from PyPI.
 
 VENV ?= .venv
 BIN := $(VENV)/bin

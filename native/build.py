@@ -5,13 +5,16 @@
     python native/build.py --sanitize   with address and undefined-behaviour sanitizers, into a copy
                                         of the package made of links, build/sanitized
 
-Needs cmake, ninja and nanobind (``pip install '.[dev]'`` brings them) and a C++20 compiler. An
+Needs cmake, ninja and nanobind (``pip install '.[dev]'`` brings them) and a C++20 compiler: `CXX`,
+or the first of c++, g++ and clang++; if there is none, that of ziglang is fetched from PyPI. An
 installation does not use this file: there scikit-build-core runs CMake.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +25,8 @@ NATIVE = Path(__file__).resolve().parent
 ROOT = NATIVE.parent
 PACKAGE = ROOT / "src" / "certune"
 SANITIZED = ROOT / "build" / "sanitized" / "certune"
+COMPILERS = ("c++", "g++", "clang++")
+ZIG_COMMANDS = {"cc": "cc", "c++": "c++", "ar": "ar", "ranlib": "ranlib"}
 
 
 def tool(name: str) -> str:
@@ -30,6 +35,46 @@ def tool(name: str) -> str:
     if path is None:
         sys.exit(f"{name} was not found; install it: {sys.executable} -m pip install {name}")
     return path
+
+
+def compiler_options() -> list[str]:
+    """Return what CMake has to be told about the compiler: nothing if it finds one by itself."""
+    if os.environ.get("CXX") or any(map(shutil.which, COMPILERS)):
+        return []
+    print(f"No C++ compiler was found ({', '.join(COMPILERS)}); using that of ziglang from PyPI.")
+    print("The first build with it takes some minutes: it builds its C++ library, too.", flush=True)
+    if importlib.util.find_spec("ziglang") is None:
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "ziglang>=0.13"]
+        subprocess.run(install, check=True)
+    scripts = zig_scripts(ROOT / "build" / "zig")
+    return [
+        f"-DCMAKE_CXX_COMPILER={scripts / 'c++'}",
+        f"-DCMAKE_AR={scripts / 'ar'}",
+        f"-DCMAKE_RANLIB={scripts / 'ranlib'}",
+    ]
+
+
+def zig_scripts(folder: Path) -> Path:
+    """Write scripts that look like the programs of a compiler, and return their folder.
+
+    Code is for every machine of the architecture, as with other compilers; what zig keeps stays in
+    the folder, because there may be no home directory.
+    """
+    spec = importlib.util.find_spec("ziglang")
+    assert spec is not None and spec.origin is not None
+    zig = Path(spec.origin).parent / "zig"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, command in ZIG_COMMANDS.items():
+        options = " -mcpu=baseline" if command in ("cc", "c++") else ""
+        script = folder / name
+        script.write_text(
+            "#!/bin/sh\n"
+            f'export ZIG_GLOBAL_CACHE_DIR="{folder / "cache"}" '
+            f'ZIG_LOCAL_CACHE_DIR="{folder / "cache"}"\n'
+            f'exec "{zig}" {command}{options} "$@"\n'
+        )
+        script.chmod(0o755)
+    return folder
 
 
 # Takes the finder of an editable installation away, which would find src/certune first.
@@ -60,7 +105,7 @@ def build(sanitize: bool) -> None:
         # A folder made by an environment that is gone names tools that are gone.
         shutil.rmtree(folder, ignore_errors=True)
         configure = [tool("cmake"), "-S", str(NATIVE), "-B", str(folder), "-G", "Ninja"]
-        configure += [f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"]
+        configure += [f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}", *compiler_options()]
         configure += [f"-DPython_EXECUTABLE={sys.executable}"]
         configure += [f"-DCERTUNE_OUTPUT={SANITIZED if sanitize else PACKAGE}"]
         configure += [f"-DCERTUNE_SANITIZE={'ON' if sanitize else 'OFF'}"]

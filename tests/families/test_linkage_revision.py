@@ -159,7 +159,7 @@ def test_gaps_that_stay_wide_are_swept_again_and_stay_correct(kind, widths, monk
     instance = rounded_roots(3)
     family = ct.Linkage(kind, alpha=(1.6, 2.4))
     polished = family.dual(instance)
-    monkeypatch.setattr(assembly, "polish_many", lambda *arguments: None)
+    monkeypatch.setattr(assembly, "polish", lambda *arguments: None)
     widths.clear()
     rough = family.dual(instance)
     if kind == "power-mean":

@@ -183,7 +183,7 @@ class Slow(StepFamily):
         return super().dual(instance, along)
 
 instances = [StepInstance((0.5,), (Fraction(0), Fraction(1)), name=n) for n in sys.argv[3:]]
-# Shells let background jobs ignore Ctrl-C, and tune leaves an ignored signal alone.
+# Shells let background jobs ignore Ctrl-C, and for tune an ignored signal stays ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
 result = ct.tune(Slow(), instances, n_jobs=int(sys.argv[2]))

@@ -28,7 +28,7 @@ SAME_SIGNAL = 1.0
 class SignalWatch:
     """Turns signals into a wish to stop, in the main thread, while it is entered.
 
-    Handlers that a user's program has installed are left alone.
+    Handlers that a user's program has installed are left alone, and ignored signals stay ignored.
 
     Parameters
     ----------
@@ -52,8 +52,9 @@ class SignalWatch:
 
     def __enter__(self) -> SignalWatch:
         if threading.current_thread() is threading.main_thread():
+            own = (signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler)
             for number in (signal.SIGINT, signal.SIGTERM):
-                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                if signal.getsignal(number) in own:
                     self._before[number] = signal.signal(number, self._handle)
         if signal.SIGINT in self._before:
             threading.Thread(target=self._remind, name="certune-stop", daemon=True).start()
@@ -88,6 +89,9 @@ class SignalWatch:
             self._reminded = False
             if self._working_under is not None:
                 raise TimeIsUp
+            return
+        if self._before[number] == signal.SIG_IGN:
+            # Background jobs of a shell ignore Ctrl-C; time limits still end what does not ask.
             return
         arrived = time.perf_counter()
         if self.received is None:
