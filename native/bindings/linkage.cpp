@@ -1,11 +1,11 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
-
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
 
 #include "bindings/arrays.h"
 #include "bindings/calls.h"
@@ -163,8 +163,7 @@ class PythonLayer final : public ExactLayer {
             question.expected,
             array_of(std::vector<std::uint8_t>(question.marks.begin(), question.marks.end())));
         if (nb::isinstance<nb::tuple>(found)) {
-            const auto [low, high, before] =
-                nb::cast<std::tuple<double, double, int>>(found);
+            const auto [low, high, before] = nb::cast<std::tuple<double, double, int>>(found);
             return {Answer::Kind::crosses, before, {low, high}};
         }
         const int order = nb::cast<int>(found);
@@ -187,10 +186,9 @@ nb::tuple tuple_of(LeafStore& found, std::size_t n) {
         info.insert(info.end(), {leaf.before, leaf.after, leaf.partition});
     }
     for (const auto& [zone, before, after] : splits) {
-        zones.insert(zones.end(),
-                     {zone.low, zone.high, static_cast<double>(zone.before),
-                      static_cast<double>(zone.after), static_cast<double>(before),
-                      static_cast<double>(after)});
+        zones.insert(zones.end(), {zone.low, zone.high, static_cast<double>(zone.before),
+                                   static_cast<double>(zone.after), static_cast<double>(before),
+                                   static_cast<double>(after)});
     }
     const std::size_t n_leaves = leaves.size(), n_splits = splits.size();
     const std::size_t n_partitions = found.n_partitions();
@@ -212,7 +210,8 @@ int contract_(int kind, std::pair<RealTable, RealTable> ends, double margin,
     const auto own = span_of(labels);
     const auto slots = *std::max_element(own.begin(), own.end()) + 1;
     expect(slots <= static_cast<std::int64_t>(n), "labels must be numbers from 0 on.");
-    FirstMerges first{own, span_of(left), span_of(right), static_cast<int>(n) - static_cast<int>(slots)};
+    FirstMerges first{own, span_of(left), span_of(right),
+                      static_cast<int>(n) - static_cast<int>(slots)};
     expect_merges(first);
     return unlocked(stop, [&](StopToken& token) {
         return contract(kind_of(kind), view_of(ends.first), view_of(ends.second), margin,
@@ -277,9 +276,8 @@ nb::tuple follow_(const BoundProblem& bound, RealTable panels, Matrix<const bool
     const Meetings ends{{panels(0, 0), panels(count - 1, 1)},
                         meeting_of(meetings.first, n),
                         meeting_of(meetings.second, n)};
-    auto found = unlocked(stop, [&](StopToken& token) {
-        return follow(bound.problem, followed, ends, token);
-    });
+    auto found = unlocked(
+        stop, [&](StopToken& token) { return follow(bound.problem, followed, ends, token); });
     std::vector<double> windows;
     for (const Interval& window : found.windows) {
         windows.insert(windows.end(), {window.low, window.high});
@@ -301,8 +299,7 @@ nb::object solve_at_(const BoundProblem& bound, double t, RealTable values, doub
 }
 
 Result<std::uint8_t> polish_(int kind, const BoundPairs& pairs, Matrix<double> splits,
-                             Matrix<const std::uint8_t> marks, Integers which,
-                             const Stop& stop) {
+                             Matrix<const std::uint8_t> marks, Integers which, const Stop& stop) {
     expect(splits.shape(1) == split_columns, "splits must have six columns.");
     expect(marks.shape(0) == splits.shape(0) && marks.shape(1) == pairs.first.shape(0),
            "There must be a mark for each point and split.");
@@ -317,8 +314,8 @@ Result<std::uint8_t> polish_(int kind, const BoundPairs& pairs, Matrix<double> s
         }
     }
     return array_of(unlocked(stop, [&](StopToken& token) {
-        return polish_many(kind_of(kind), pairs.functions, view_of(splits), view_of(marks),
-                           chosen, token);
+        return polish_many(kind_of(kind), pairs.functions, view_of(splits), view_of(marks), chosen,
+                           token);
     }));
 }
 
@@ -345,9 +342,8 @@ nb::tuple ranked_leaves_(std::tuple<RealTable, IntegerTable, RealTable> leaves, 
         expect(splits(i, column::before) < own && splits(i, column::after) < own,
                "Splits must come after those above them.");
     }
-    RankedIntervals found =
-        ranked_leaves({view_of(intervals), view_of(info), view_of(splits)}, span_of(ranks),
-                      highest, view_of(ranges));
+    RankedIntervals found = ranked_leaves({view_of(intervals), view_of(info), view_of(splits)},
+                                          span_of(ranks), highest, view_of(ranges));
     return nb::make_tuple(array_of(std::move(found.low)), array_of(std::move(found.high)),
                           array_of(std::move(found.least)), array_of(std::move(found.most)));
 }
@@ -399,8 +395,7 @@ std::int64_t heaviest_matching_(IntegerTable weights) {
     return heaviest_matching(view_of(weights));
 }
 
-Result<std::int64_t> matched_points_(Integers target, IntegerTable partitions,
-                                     const Stop& stop) {
+Result<std::int64_t> matched_points_(Integers target, IntegerTable partitions, const Stop& stop) {
     const auto n = static_cast<std::int64_t>(target.shape(0));
     expect(partitions.shape(1) == target.shape(0), "Partitions must have a code for each point.");
     const auto is_code = [n](std::int64_t code) { return code >= 0 && code < n; };
@@ -437,21 +432,20 @@ void bind_linkage(nb::module_& room) {
              "meetings"_a.noconvert(), "stop"_a);
     room.def("solve_at", &solve_at_, "problem"_a, "t"_a, "values"_a.noconvert(), "error"_a,
              "answer"_a, "stop"_a);
-    room.def("polish", &polish_, "kind"_a, "pairs"_a, "splits"_a.noconvert(),
-             "marks"_a.noconvert(), "which"_a.noconvert(), "stop"_a);
+    room.def("polish", &polish_, "kind"_a, "pairs"_a, "splits"_a.noconvert(), "marks"_a.noconvert(),
+             "which"_a.noconvert(), "stop"_a);
     room.def("may_tie", &may_tie_, "kind"_a, "pairs"_a, "marks"_a.noconvert(), "t"_a);
     room.def("ranked_leaves", &ranked_leaves_, "leaves"_a.noconvert(), "ranks"_a.noconvert(),
              "highest"_a, "ranges"_a.noconvert());
     room.def("envelope", &envelope_, "low"_a.noconvert(), "high"_a.noconvert(),
              "least"_a.noconvert(), "most"_a.noconvert());
-    room.def("unsettled_splits", &unsettled_splits_, "splits"_a.noconvert(),
-             "cover"_a.noconvert());
+    room.def("unsettled_splits", &unsettled_splits_, "splits"_a.noconvert(), "cover"_a.noconvert());
     room.def("joined", &joined_, "cover"_a.noconvert(), "special"_a.noconvert());
     room.def("prune", &prune_, "objective"_a, "reference"_a.noconvert(), "left"_a.noconvert(),
              "right"_a.noconvert(), "k"_a);
     room.def("heaviest_matching", &heaviest_matching_, "weights"_a.noconvert());
-    room.def("matched_points", &matched_points_, "target"_a.noconvert(),
-             "partitions"_a.noconvert(), "stop"_a);
+    room.def("matched_points", &matched_points_, "target"_a.noconvert(), "partitions"_a.noconvert(),
+             "stop"_a);
 }
 
 }  // namespace certune::bindings

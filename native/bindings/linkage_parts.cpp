@@ -1,15 +1,15 @@
 // Parts of the linkage room that are checked by themselves: bounds of roundings, zones, records.
 
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
 #include <array>
 #include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
-
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.h"
 #include "bindings/rooms.h"
@@ -57,9 +57,8 @@ std::vector<double> restriction_(double low, double high) {
 }
 
 std::pair<Coefficients, Coefficients> restrict_evidence(const Coefficients& nearer,
-                                                        const Coefficients& farther,
-                                                        double largest, double low, double high,
-                                                        bool by_matrix) {
+                                                        const Coefficients& farther, double largest,
+                                                        double low, double high, bool by_matrix) {
     Evidence evidence = evidence_of(nearer, farther, largest);
     if (by_matrix) {
         evidence.restrict_to(Restriction(low, high));
@@ -88,7 +87,9 @@ struct NodesOfPoints {
     int next;
 
     explicit NodesOfPoints(std::size_t n)
-        : labels(n), none(2 * n - 1, 0), tree(numbered(), static_cast<int>(2 * n - 1)),
+        : labels(n),
+          none(2 * n - 1, 0),
+          tree(numbered(), static_cast<int>(2 * n - 1)),
           next(static_cast<int>(n)) {}
     FirstMerges numbered() {
         std::iota(labels.begin(), labels.end(), 0);
@@ -318,19 +319,20 @@ void bind_linkage_parts(nb::module_& room) {
     room.attr("degree") = degree;
     room.def("locate", &locate_, "nearer"_a, "farther"_a);
     room.def("restriction", &restriction_, "low"_a, "high"_a);
-    room.def("restrict_evidence", &restrict_evidence, "nearer"_a, "farther"_a, "largest"_a,
-             "low"_a, "high"_a, "by_matrix"_a);
+    room.def("restrict_evidence", &restrict_evidence, "nearer"_a, "farther"_a, "largest"_a, "low"_a,
+             "high"_a, "by_matrix"_a);
     room.def("judge", &judge_, "near"_a, "rival"_a, "sign"_a, "error"_a, "panel"_a, "part"_a,
              "t"_a);
     room.def("slope_beside", &slope_beside_, "first"_a.noconvert(), "second"_a.noconvert(),
              "input_error"_a, "members"_a, "end"_a, "distance"_a);
     room.def("same_sums", &same_sums_, "values"_a.noconvert(), "members"_a);
-    room.def("model_error", &model_error_, "mode"_a, "first"_a.noconvert(),
-             "second"_a.noconvert(), "power"_a, "input_error"_a, "panel"_a);
+    room.def("model_error", &model_error_, "mode"_a, "first"_a.noconvert(), "second"_a.noconvert(),
+             "power"_a, "input_error"_a, "panel"_a);
     room.def("costs_of", &costs_of, "objective"_a, "reference"_a.noconvert(), "left"_a, "right"_a,
              "k"_a);
-    room.def("holds_coarse",
-             [](double low, double high) { return holds_coarse({low, high}); }, "low"_a, "high"_a);
+    room.def(
+        "holds_coarse", [](double low, double high) { return holds_coarse({low, high}); }, "low"_a,
+        "high"_a);
     nb::class_<FollowedParts>(room, "FollowedParts")
         .def(nb::init<std::vector<std::int64_t>, Matrix<const double>, int, double>(), "labels"_a,
              "coefficients"_a.noconvert(), "sign"_a, "slack"_a)

@@ -2,8 +2,8 @@
 
 // Records of eight numbers, one operation for all lanes at once.
 //
-// Two vectors of four doubles each, in the vector types of g++ and clang++; the compiler splits them
-// where the processor has shorter ones. Loads and stores need no alignment.
+// Two vectors of four doubles each, in the vector types of g++ and clang++; the compiler splits
+// them where the processor has shorter ones. Loads and stores need no alignment.
 
 #include <cstdint>
 #include <cstring>

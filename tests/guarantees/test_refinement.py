@@ -211,7 +211,6 @@ def test_floats_shared_by_gaps_are_decided_by_runs():
     vectors = np.array([[program(x, {"a": a}) for x in numbers] for a in (0.0, 0.3, 0.7)])
     signs = np.array(list(product((-1, 1), repeat=6)))
     exact = (signs @ vectors.T).max(axis=1).sum() / (6 * 2**6)
-    assert rademacher(refine(duals)).upper > 1.2 * exact
 
     def run(number, t):
         return family.run_exact(numbers[number], t)

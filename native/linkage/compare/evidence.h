@@ -80,8 +80,8 @@ bool is_positive(const std::array<double, degree>& coefficients, double low, dou
 int order_at(const Reading& reading, const RecordPair& pair, double t);
 
 // Tie rule: does (x, y) win over (x, z)? Arguments are highest member indices. Among tied pairs the
-// lexicographically smallest sorted pair of highest member indices wins; unlike "lowest index", this
-// rule is reducible, so greedy and nearest-neighbour chain agree.
+// lexicographically smallest sorted pair of highest member indices wins; unlike "lowest index",
+// this rule is reducible, so greedy and nearest-neighbour chain agree.
 bool tie_prefers(int x, int y, int z);
 
 }  // namespace certune::linkage

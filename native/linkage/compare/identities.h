@@ -2,9 +2,9 @@
 
 // Which function of the parameter a cluster pair has, and what is settled about it on a branch.
 //
-// Averages are the same function exactly if the multisets of their pair codes agree up to the common
-// factor; that is looked up only when two averages cannot be told apart. Minima and maxima are
-// functions of few point pairs; their codes travel with the records.
+// Averages are the same function exactly if the multisets of their pair codes agree up to the
+// common factor; that is looked up only when two averages cannot be told apart. Minima and maxima
+// are functions of few point pairs; their codes travel with the records.
 
 #include <array>
 #include <cstdint>
@@ -33,8 +33,8 @@ inline bool tie_prefers(const Tree& tree, const Rivals& nodes) {
 // Writes 1, 2, 3 at the members of row, near and rival, and 0 elsewhere.
 void mark_members(const Tree& tree, const Rivals& nodes, std::span<std::uint8_t> marks);
 
-// Do the averages of (row, near) and (row, rival) have the same multisets of codes, up to the common
-// factor? O(m log m) for m pairs of points if their hashes agree, else O(m).
+// Do the averages of (row, near) and (row, rival) have the same multisets of codes, up to the
+// common factor? O(m log m) for m pairs of points if their hashes agree, else O(m).
 bool same_averages(const Tree& tree, const Rivals& nodes, MatrixView<const std::uint64_t> codes);
 // Have two records of extremes the same codes, all of them known?
 bool same_extremes(const Reading& reading, const RecordPair& pair);
@@ -53,7 +53,9 @@ class Settled {
     // Writes an entry behind the last one, without an order; `begin_with` takes it in.
     void prepare(const Reading& reading, const RecordPair& pair, const Rivals& nodes);
     // Says the order of the entry at a place, prepared there before.
-    void set_order(int place, int order) { entries_[static_cast<std::size_t>(place)].order = order; }
+    void set_order(int place, int order) {
+        entries_[static_cast<std::size_t>(place)].order = order;
+    }
 
     // Order of these nodes, or of other ones with the same extremes. A tie settles the function
     // only; who wins it depends on the clusters.

@@ -68,8 +68,7 @@ Envelope envelope(std::span<const double> low, std::span<const double> high,
     found.top.assign(count, -1);
     for (std::size_t i = 0; i < low.size(); ++i) {
         if (!(low[i] < high[i])) continue;
-        const auto first =
-            std::upper_bound(found.positions.begin(), found.positions.end(), low[i]);
+        const auto first = std::upper_bound(found.positions.begin(), found.positions.end(), low[i]);
         auto j = static_cast<std::size_t>(first - found.positions.begin()) - 1;
         for (; j < count && found.positions[j] < high[i]; ++j) {
             found.bottom[j] = std::min(found.bottom[j], least[i]);

@@ -57,8 +57,7 @@ double free_reach(const DifferenceModel& model, double start, double inwards, do
     const double steep = std::max(0.0, -sign * inwards * around.coefficients[1]) + lost;
     double bend = 1e-300;
     for (std::size_t k = 2; k < terms; ++k) bend += std::abs(around.coefficients[k]) + lost;
-    const double zero =
-        2.0 * spare / (steep + std::sqrt(steep * steep + 4.0 * bend * spare));
+    const double zero = 2.0 * spare / (steep + std::sqrt(steep * steep + 4.0 * bend * spare));
     return 0.9 * std::min(1.0, zero);
 }
 
@@ -83,9 +82,9 @@ Interval enclose_root(const DifferenceModel& model, Interval zone, double order_
     }
     if (slope == 0.0) return zone;
     const double root = (u / model.scale - model.origin) / model.slope;
-    const double reach = 1.01 * (model.error + std::abs(value)) /
-                             std::abs(slope * model.scale * model.slope) +
-                         2.0 * unit * std::abs(root);
+    const double reach =
+        1.01 * (model.error + std::abs(value)) / std::abs(slope * model.scale * model.slope) +
+        2.0 * unit * std::abs(root);
     Interval found = zone;
     for (const bool right : {false, true}) {
         double step = reach;
@@ -124,8 +123,8 @@ struct Narrowing {
             if (!(here.error < infinity)) continue;
             const double u = here.place(end);
             const double inwards = (here.slope > 0.0) != right ? 1.0 : -1.0;
-            const double free = free_reach(here, u, inwards, wanted) /
-                                std::abs(here.slope * here.scale);
+            const double free =
+                free_reach(here, u, inwards, wanted) / std::abs(here.slope * here.scale);
             if (free > 0.0) {
                 return right ? std::max(end - free, zone.low) : std::min(end + free, zone.high);
             }
@@ -182,8 +181,7 @@ PolishedZone polish(Kind kind, const PairFunctions& pairs, std::span<const std::
     return Narrowing{kind, pairs, TwoValues(kind, pairs, marks), order_left, zone}.run();
 }
 
-bool may_tie(Kind kind, const PairFunctions& pairs, std::span<const std::uint8_t> marks,
-             double t) {
+bool may_tie(Kind kind, const PairFunctions& pairs, std::span<const std::uint8_t> marks, double t) {
     const double half = unit * (1.0 + std::abs(t));
     const DifferenceModel model =
         difference_model(kind, pairs, TwoValues(kind, pairs, marks), t, half);

@@ -96,8 +96,8 @@ CERTUNE_VECTORS int nearest_place(const KeyRow& row, const int* crowd, int n_blo
             const auto [start, end] = eight_keys(row.chords + 2 * place);
             const __m256 line =
                 _mm256_add_ps(_mm256_mul_ps(rest, start), _mm256_mul_ps(share, end));
-            const __m256i keys = _mm256_castps_si256(
-                _mm256_add_ps(line, _mm256_loadu_ps(row.absent + place)));
+            const __m256i keys =
+                _mm256_castps_si256(_mm256_add_ps(line, _mm256_loadu_ps(row.absent + place)));
             const __m256i nearer = _mm256_cmpgt_epi32(least, keys);
             least = _mm256_blendv_epi8(least, keys, nearer);
             const __m256i places = _mm256_add_epi32(_mm256_set1_epi32(place), lanes);
@@ -368,8 +368,7 @@ double Chords::until(Doubt own, Doubt rival, double share) const {
     const double here = (1.0 - share) * first + share * there;
     if (!(here > 0.0)) return -infinity;
     if (there > 0.0) return infinity;
-    const double part =
-        share + (1.0 - share) * (here / (here - there)) * (1.0 - 0x1p-40);
+    const double part = share + (1.0 - share) * (here / (here - there)) * (1.0 - 0x1p-40);
     return panel_.part.low + part * (panel_.part.high - panel_.part.low);
 }
 

@@ -2,9 +2,9 @@
 
 // Chords of records, for panels so narrow that records are close to them.
 //
-// The chord of a pair of clusters is the straight line between its values at both ends of the panel.
-// Chords of averages are averages of chords, and stay as close to the averages, relatively: two
-// numbers per pair decide most comparisons.
+// The chord of a pair of clusters is the straight line between its values at both ends of the
+// panel. Chords of averages are averages of chords, and stay as close to the averages, relatively:
+// two numbers per pair decide most comparisons.
 //
 // They are kept as *keys*: the value times the sign of the order, less the smallest of all these.
 // Keys are not negative, and smaller ones are nearer; single precision is enough for them, since
@@ -97,13 +97,13 @@ class Chords {
     int width_;
     Panel panel_;
     Bars bars_;
-    Buffer<float> keys_;           // at 2 (a width + b) for the nodes at places a and b
-    std::vector<int> place_;       // of nodes
-    std::vector<int> node_at_;     // node of a place
+    Buffer<float> keys_;        // at 2 (a width + b) for the nodes at places a and b
+    std::vector<int> place_;    // of nodes
+    std::vector<int> node_at_;  // node of a place
     std::vector<int> filled_;
-    std::vector<float> absent_;    // per place: infinite if its node is not alive, else 0
-    std::vector<int> crowd_;       // alive nodes per block of places
-    std::vector<int> depth_;       // of nodes: merges behind their chords
+    std::vector<float> absent_;  // per place: infinite if its node is not alive, else 0
+    std::vector<int> crowd_;     // alive nodes per block of places
+    std::vector<int> depth_;     // of nodes: merges behind their chords
     int deepest_ = 0;
     // Values of the first clusters at both ends of a part, and where they are from.
     struct End {

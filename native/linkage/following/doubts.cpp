@@ -24,8 +24,8 @@ CERTUNE_HOT std::size_t find_below(const double* flat, const std::uint8_t* known
         if (rival == merged.row || rival == merged.rival) continue;
         for (const int row : rows) {
             const std::size_t place = pair_place(row, rival);
-            if (known[place] == 0 || simd8::any_below_scaled(flat + degree * place, bar.own,
-                                                             bar.factor, bar.flip)) {
+            if (known[place] == 0 ||
+                simd8::any_below_scaled(flat + degree * place, bar.own, bar.factor, bar.flip)) {
                 doubts[found++] = {row, rival};
             }
         }
@@ -37,9 +37,9 @@ struct Weights {
     double p, q;
 };
 
-CERTUNE_HOT std::size_t unite_below(double* flat, std::uint8_t* known, const Bar& bar,
-                                    Doubt merged, int node, const Weights& weights,
-                                    const int* rivals, std::size_t count, Doubt* doubts) {
+CERTUNE_HOT std::size_t unite_below(double* flat, std::uint8_t* known, const Bar& bar, Doubt merged,
+                                    int node, const Weights& weights, const int* rivals,
+                                    std::size_t count, Doubt* doubts) {
     std::size_t found = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const int rival = rivals[i];

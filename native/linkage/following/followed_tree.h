@@ -16,12 +16,12 @@ inline int followed_width(int count) {
 
 // A tree and the order in which its nodes are made.
 struct FollowedTree : Tree {
-    std::vector<int> order;    // nodes in the order in which they are made; -1: there is no tree
-    std::vector<int> stage;    // place of a node in it, -1 for the first clusters
-    std::vector<int> until;    // stage at which the node is merged
-    std::vector<int> version;  // changes when a node gets other members
-    std::vector<int> spare;    // nodes not in use
-    std::vector<int> first_of; // first cluster of a point
+    std::vector<int> order;     // nodes in the order in which they are made; -1: there is no tree
+    std::vector<int> stage;     // place of a node in it, -1 for the first clusters
+    std::vector<int> until;     // stage at which the node is merged
+    std::vector<int> version;   // changes when a node gets other members
+    std::vector<int> spare;     // nodes not in use
+    std::vector<int> first_of;  // first cluster of a point
 
     explicit FollowedTree(const FirstMerges& first)
         : Tree(first, followed_width(first.n_clusters())),

@@ -53,8 +53,7 @@ class Follower {
             frame_ = {frame_room_.data(), tree_.n_first, degree};
             build_logs(frame_, source_, problem.first.labels, stop);
         }
-        wanted_ = std::max(fewest_changes,
-                           static_cast<int>(changes_per_cluster * tree_.n_first));
+        wanted_ = std::max(fewest_changes, static_cast<int>(changes_per_cluster * tree_.n_first));
     }
 
     Followed run() {
@@ -70,7 +69,9 @@ class Follower {
         }
         if (current_ >= 0) {
             result_.found.add(Leaf{{start_, panels_.interval(panels_.count() - 1).high},
-                                   from_split_, no_split, current_});
+                                   from_split_,
+                                   no_split,
+                                   current_});
         }
         return std::move(result_);
     }
@@ -115,9 +116,7 @@ class Follower {
         panel.part = part;
         const double error = model_.reading.error;
         const bool ascending = model_.reading.sign > 0;
-        const auto factor_of = [](double e) {
-            return (1.0 + e) / (1.0 - e) * (1.0 + 16.0 * unit);
-        };
+        const auto factor_of = [](double e) { return (1.0 + e) / (1.0 - e) * (1.0 + 16.0 * unit); };
         const double factor = factor_of(error);
         const double inner = factor_of(error + 8.0 * (degree + 1) * unit);
         panel.flip = ascending ? 0 : -1;
@@ -125,14 +124,12 @@ class Follower {
         panel.inner_factor = ascending ? inner : 1.0 / inner;
         const double exponent = exponent_on(part);
         if (!dense || !average_ || !(error < infinity && exponent < largest_exponent)) return panel;
-        const auto [base, largest] =
-            chords_->evaluate_first(records_, model_, tree_.n_first, part);
+        const auto [base, largest] = chords_->evaluate_first(records_, model_, tree_.n_first, part);
         if (!(largest - base < largest_key)) return panel;
         panel.dense = true;
         // Hoeffding's lemma: (1 - s) + s exp(y) <= exp(s y + y^2 / 8). A value is between its chord
         // and the chord times exp(-y^2 / 8), and so are averages of values.
-        const double slack =
-            inner * std::exp(0.125 * exponent * exponent) * (1.0 + 32.0 * unit);
+        const double slack = inner * std::exp(0.125 * exponent * exponent) * (1.0 + 32.0 * unit);
         chords_->place_nodes(tree_.until);
         chords_->set_first(tree_.n_first, base);
         // Beyond slack times a value, in terms of keys.
@@ -198,8 +195,8 @@ class Follower {
             if (leave_window()) break;
         }
         if (average_ && !too_wide && (dense_ || n_changes_ > wanted_)) {
-            reach_ = (high_ - low_) * std::min(4.0, wanted_ / static_cast<double>(
-                                                                   std::max(1, n_changes_)));
+            reach_ = (high_ - low_) *
+                     std::min(4.0, wanted_ / static_cast<double>(std::max(1, n_changes_)));
         }
     }
 
@@ -261,9 +258,7 @@ class Follower {
         return mend(node);
     }
 
-    const Proof& proof_of(int node) const {
-        return prover_.proofs[static_cast<std::size_t>(node)];
-    }
+    const Proof& proof_of(int node) const { return prover_.proofs[static_cast<std::size_t>(node)]; }
 
     Next look_again(int node, double from) {
         const double low = zone_.low;
@@ -276,8 +271,8 @@ class Follower {
             }
         }
         if (outlook == Outlook::holds) return Next::go_on;
-        return stuck_at(low, outlook == Outlook::unclear ? std::max(low, prover_.unclear_until)
-                                                         : low);
+        return stuck_at(low,
+                        outlook == Outlook::unclear ? std::max(low, prover_.unclear_until) : low);
     }
 
     Next mend(int node) {
@@ -302,8 +297,8 @@ class Follower {
     void write_change() {
         const bool differs = mender_.refresh(repaired_from_);
         if (marked_ != no_split) {
-            result_.found.set_split(marked_, Split{{zone_.low, zone_.high, 1, -1}, from_split_,
-                                                   no_split});
+            result_.found.set_split(marked_,
+                                    Split{{zone_.low, zone_.high, 1, -1}, from_split_, no_split});
             // The tree at a tie may be another one than on both sides of it.
             is_kept_ = holds_coarse(zone_);
             if (!differs) {
@@ -330,12 +325,12 @@ class Follower {
         if (marked_ != no_split && !is_kept_) result_.found.keep_splits(marked_);
     }
 
-    // Is the rest of this panel better looked at on narrower ones? Their records may tell apart what
-    // those of a wide one do not.
+    // Is the rest of this panel better looked at on narrower ones? Their records may tell apart
+    // what those of a wide one do not.
     bool prefers_narrower() {
         const double narrower = narrower_share * (high_ - low_);
-        const bool wide = stuck_.to - stuck_.from > wide_share * (high_ - low_) &&
-                          narrower > finest_;
+        const bool wide =
+            stuck_.to - stuck_.from > wide_share * (high_ - low_) && narrower > finest_;
         const bool inaccurate = built_ == which_ && settled_ < stuck_.from;
         if (!(average_ && (wide || inaccurate) && low_ < low_ + narrower)) return false;
         tree_.forget();
@@ -348,8 +343,7 @@ class Follower {
     // Leaves a window around the place to the search; true if that is the rest of the part.
     bool leave_window() {
         ++n_here_;
-        const double margin =
-            margin_share * (high_ - low_) + 4.0 * (stuck_.to - stuck_.from);
+        const double margin = margin_share * (high_ - low_) + 4.0 * (stuck_.to - stuck_.from);
         double window_low = std::max(low_, stuck_.from - margin);
         double window_high = std::min(high_, stuck_.to + margin);
         if (n_here_ > most_windows || window_high > high_ - margin) window_high = high_;
@@ -390,26 +384,26 @@ class Follower {
     Buffer<double> frame_room_;
     Frame frame_;  // of extremes: logarithms of the first clusters, and values at both ends
 
-    int which_ = 0;            // panel
+    int which_ = 0;                  // panel
     double low_ = 0.0, high_ = 0.0;  // the part of it
     double finest_ = 0.0, reach_ = 0.0;
-    int wanted_ = 0;           // changes in a part
-    int built_ = -1;           // the panel whose records parts share, -1: none
-    bool alone_ = false;       // does the next part need records of its own?
+    int wanted_ = 0;      // changes in a part
+    int built_ = -1;      // the panel whose records parts share, -1: none
+    bool alone_ = false;  // does the next part need records of its own?
     bool dense_ = false;
     RecordModel model_;
 
     double t_ = 0.0;
-    bool begin_ = false;       // is the tree to be built from t on?
+    bool begin_ = false;  // is the tree to be built from t on?
     Stuck stuck_;
-    double settled_ = 0.0;     // end of the zone of the last change
+    double settled_ = 0.0;  // end of the zone of the last change
     int n_here_ = 0, n_steps_ = 0, n_changes_ = 0;
     Interval zone_;
     int repaired_from_ = 0;
     std::int64_t marked_ = no_split;  // the split of the change under way
     bool is_kept_ = false;
 
-    double start_ = 0.0;       // of the leaf under way
+    double start_ = 0.0;  // of the leaf under way
     std::int64_t from_split_ = no_split;
     std::int64_t current_ = no_partition;  // its partition; none: there is no leaf under way
 };

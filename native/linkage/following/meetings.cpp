@@ -12,8 +12,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::size_t at(int place) { return static_cast<std::size_t>(place); }
 
-// Order of (row, near) and (row, rival) between `until` and an end where they meet; the place itself
-// may lie between two floats.
+// Order of (row, near) and (row, rival) between `until` and an end where they meet; the place
+// itself may lie between two floats.
 int order_beside(const Panel& panel, const Meetings& meetings, const PairFunctions& pairs,
                  const Tree& tree, const Rivals& nodes, bool low_end, double until) {
     const MeetingCodes& meeting = low_end ? meetings.low : meetings.high;
@@ -22,8 +22,8 @@ int order_beside(const Panel& panel, const Meetings& meetings, const PairFunctio
                                     : same_averages(tree, nodes, meeting.codes);
     if (!same) return 0;
     const double end = low_end ? meetings.course.low : meetings.course.high;
-    const double distance = std::abs(until - end) * (1.0 + 4.0 * unit) +
-                            2.0 * unit * std::max(1.0, std::abs(end));
+    const double distance =
+        std::abs(until - end) * (1.0 + 4.0 * unit) + 2.0 * unit * std::max(1.0, std::abs(end));
     const int slope = slope_beside(pairs, tree, nodes, end, distance);
     return panel.reading.sign * (low_end ? slope : -slope);
 }
@@ -43,8 +43,8 @@ bool same_sums(const Tree& tree, const Rivals& nodes, MatrixView<const std::uint
     return sum_with(nodes.near) * size(nodes.rival) == sum_with(nodes.rival) * size(nodes.near);
 }
 
-// With values e = exp(phi) at the end and slopes v of phi, less a common one, the quotient is the sum
-// of e v (exp(y) - 1) / y, y = (t - end) v, as equal sums of e cancel; up to a common factor.
+// With values e = exp(phi) at the end and slopes v of phi, less a common one, the quotient is the
+// sum of e v (exp(y) - 1) / y, y = (t - end) v, as equal sums of e cancel; up to a common factor.
 int slope_beside(const PairFunctions& pairs, const Tree& tree, const Rivals& nodes, double end,
                  double distance) {
     const auto members = tree.members(nodes.row);
@@ -66,7 +66,7 @@ int slope_beside(const PairFunctions& pairs, const Tree& tree, const Rivals& nod
     const double half = steepest - common + 4.0 * unit * sizes_of_slopes;
     if (!(half * distance < 1.0)) return 0;
     double total = 0.0;
-    double sizes = 0.0;  // of the values
+    double sizes = 0.0;       // of the values
     double terms_size = 0.0;  // ... times their slopes
     for (const int other : {nodes.near, nodes.rival}) {
         const double weight = 1.0 / tree.size[at(other)];
@@ -100,8 +100,7 @@ Judgement judge_meeting(const Panel& panel, const Meetings& meetings, const Pair
     const bool is_unclear = found.outlook == Outlook::unclear;
     const bool to_the_end = stop == meetings.course.high && found.high >= stop;
     if ((is_unclear || found.outlook == Outlook::again) && to_the_end) {
-        const int order =
-            order_beside(panel, meetings, pairs, tree, nodes, false, found.low);
+        const int order = order_beside(panel, meetings, pairs, tree, nodes, false, found.low);
         if (order > 0) return {Outlook::holds, stop, stop, found.after};
         if (order < 0 && is_unclear) return {Outlook::wrong, t, t, found.after};
     }

@@ -12,7 +12,8 @@ namespace certune::linkage {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double beside = 0x1p-10;  // of a panel, where a tree is guessed if values meet at its start
+constexpr double beside =
+    0x1p-10;  // of a panel, where a tree is guessed if values meet at its start
 
 std::size_t at(int place) { return static_cast<std::size_t>(place); }
 
@@ -71,8 +72,8 @@ int Mender::old_node_of(int p, int q) {
         if (codes_[i] != code) continue;
         const int old = queue_[i];
         // A node that was given other members has another hash by now.
-        if (!flags_[at(old)].formed && tree_.hash[at(old)] == code &&
-            tree_.size[at(old)] == size && same_members(p, q, old)) {
+        if (!flags_[at(old)].formed && tree_.hash[at(old)] == code && tree_.size[at(old)] == size &&
+            same_members(p, q, old)) {
             return old;
         }
     }
@@ -117,8 +118,8 @@ Mender::NewNode Mender::new_node(int p, int q) {
     return {node, is_new};
 }
 
-// Fills the records of a node that was just made; in dense panels its chords instead. With `keep` it
-// keeps those with clusters that are not alive, which the old tree has later.
+// Fills the records of a node that was just made; in dense panels its chords instead. With `keep`
+// it keeps those with clusters that are not alive, which the old tree has later.
 void Mender::fill_row(int node, bool keep) {
     if (prover_.panel().dense) {
         if (!keep) chords_->reset_depth(node);
@@ -163,8 +164,7 @@ int Mender::nearest_alive(int x) {
                         glimpse_.basis.data(), values_.data());
     } else if (reading.kind == Kind::minmax && !reading.box_cox && share > 0.0 && share < 1.0) {
         // The exponentials of all at once.
-        const double alpha =
-            reading.power.at(panel.interval.low + share * panel.interval.width());
+        const double alpha = reading.power.at(panel.interval.low + share * panel.interval.width());
         const std::size_t count = alive.size();
         for (std::size_t i = 0; i < count; ++i) {
             values_[i] = values_[count + i] = 0.0;
@@ -203,8 +203,7 @@ bool Mender::pair_up() {
         const double value =
             prover_.panel().dense
                 ? chords_->key_at(x, near, guess_share_)
-                : glimpse_.value(prover_.panel(),
-                                 records_.ensure(prover_.panel(), tree_, x, near));
+                : glimpse_.value(prover_.panel(), records_.ensure(prover_.panel(), tree_, x, near));
         if (value < best) {
             best = value;
             chosen = x;
@@ -230,8 +229,8 @@ Mender::Two Mender::next_fresh() const {
     return {nobody, nobody};
 }
 
-// Merges fresh clusters that are nearest to each other; without `proving`, guesses are taken for the
-// truth. False if something is unclear.
+// Merges fresh clusters that are nearest to each other; without `proving`, guesses are taken for
+// the truth. False if something is unclear.
 bool Mender::merge_fresh(double t, bool proving) {
     while (roster_.fresh().size() > 1) {
         auto [x, y] = next_fresh();

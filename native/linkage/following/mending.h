@@ -2,9 +2,9 @@
 
 // Mend a tree from the stage on at which a merge fails.
 //
-// The old merges are replayed. One is kept if no *fresh* cluster, one that the old tree does not have
-// at that stage, comes between; otherwise its parts become fresh. Fresh clusters that are nearest to
-// each other are merged, and a union with the members of an old node takes its place.
+// The old merges are replayed. One is kept if no *fresh* cluster, one that the old tree does not
+// have at that stage, comes between; otherwise its parts become fresh. Fresh clusters that are
+// nearest to each other are merged, and a union with the members of an old node takes its place.
 
 #include <cstdint>
 #include <vector>
@@ -71,9 +71,9 @@ class Mender {
     Roster& roster_;
     Costs& costs_;
     std::vector<Flags> flags_;
-    std::vector<int> queue_;               // the old merges
-    std::vector<std::int64_t> codes_;      // and their hashes
-    std::vector<std::uint8_t> mark_;       // per point
+    std::vector<int> queue_;           // the old merges
+    std::vector<std::int64_t> codes_;  // and their hashes
+    std::vector<std::uint8_t> mark_;   // per point
     std::vector<double> heights_, values_;
     std::vector<Doubt> doubts_;
     Glimpse glimpse_{0.0};

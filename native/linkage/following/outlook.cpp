@@ -34,8 +34,7 @@ double Glimpse::value(const Panel& panel, const double* record) const {
     if (share == 0.0 || share == 1.0) {
         return reading.sign * end_value(reading, record, share == 1.0);
     }
-    const double alpha =
-        reading.power.at(panel.interval.low + share * panel.interval.width());
+    const double alpha = reading.power.at(panel.interval.low + share * panel.interval.width());
     return reading.sign * value_inside(reading, record, alpha);
 }
 
@@ -116,10 +115,8 @@ double RestOfPanel::until(const Panel& panel, const double* rival, double limit)
 double until_extremes(const Panel& panel, const RecordPair& pair, double t, double reach, int tries,
                       const EndBars& bars) {
     const Reading& reading = panel.reading;
-    const bool below =
-        reading.sign * (end_value(reading, pair.rival, false) - bars.low) > 0.0;
-    const bool above =
-        reading.sign * (end_value(reading, pair.rival, true) - bars.high) > 0.0;
+    const bool below = reading.sign * (end_value(reading, pair.rival, false) - bars.low) > 0.0;
+    const bool above = reading.sign * (end_value(reading, pair.rival, true) - bars.high) > 0.0;
     if (below && above) return infinity;
     if (!below) return above && order_at(reading, pair, t) > 0 ? infinity : -infinity;
     for (int i = 0; i < tries; ++i) {

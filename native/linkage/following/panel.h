@@ -17,8 +17,8 @@ struct RecordModel {
 // A panel, or a part of one, along which a tree is followed.
 struct Panel {
     Reading reading;
-    Interval interval;  // of the records
-    Interval part;      // what is looked at; all of it unless changes are dense
+    Interval interval;          // of the records
+    Interval part;              // what is looked at; all of it unless changes are dense
     std::int64_t flip = 0;      // -1 if larger values are nearer
     double factor = 1.0;        // a rival that exceeds (stays below) a value times this is farther
     double inner_factor = 1.0;  // the same for restricted records

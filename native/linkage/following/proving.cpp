@@ -115,8 +115,8 @@ Outlook Prover::examine(const Task& task, const Doubt& doubt, const EndBars* bar
     const RecordPair pair{records_.at(task.p, task.q), records_.at(doubt.row, doubt.rival)};
     if (!by_chords && !records_.knows(doubt.row, doubt.rival)) {
         records_.ensure(panel_, tree_, doubt.row, doubt.rival);
-        if (average && !simd8::any_below_scaled(pair.rival, pair.near, panel_.factor,
-                                                panel_.flip)) {
+        if (average &&
+            !simd8::any_below_scaled(pair.rival, pair.near, panel_.factor, panel_.flip)) {
             return Outlook::holds;
         }
     }
@@ -157,8 +157,8 @@ Outlook Prover::examine(const Task& task, const Doubt& doubt, const EndBars* bar
         if (order != 0) {
             judgement.outlook = order > 0 ? Outlook::holds : Outlook::wrong;
         } else {
-            judgement = judge_meeting(panel_, meetings_, source_.pairs, tree_, nodes, start,
-                                      judgement);
+            judgement =
+                judge_meeting(panel_, meetings_, source_.pairs, tree_, nodes, start, judgement);
         }
     }
     if (judgement.outlook == Outlook::unclear) {
@@ -265,9 +265,8 @@ void Prover::sharpen(const Task& task) {
             if (next.doubt.row == own.doubt.row) {
                 // Two rivals with the same function fail together: the tie rule picks one.
                 const int row = own.doubt.row;
-                const RecordPair pair{
-                    records_.ensure(panel_, tree_, row, own.doubt.rival),
-                    records_.ensure(panel_, tree_, row, next.doubt.rival)};
+                const RecordPair pair{records_.ensure(panel_, tree_, row, own.doubt.rival),
+                                      records_.ensure(panel_, tree_, row, next.doubt.rival)};
                 const int order = tied({row, own.doubt.rival, next.doubt.rival}, pair);
                 if (order != 0) {
                     (order < 0 ? own : next).low = infinity;
@@ -313,8 +312,8 @@ Outlook Prover::prove_again(int node, double t) {
         const int other = tree_.order[at(i)];
         if (tree_.until[at(other)] >= stage) roster.enter(other, false);
     }
-    const Outlook outlook = prove(
-        {tree_.left[at(node)], tree_.right[at(node)], Rivalry::all_alive, t, true, -1});
+    const Outlook outlook =
+        prove({tree_.left[at(node)], tree_.right[at(node)], Rivalry::all_alive, t, true, -1});
     if (outlook == Outlook::holds) note(node, true);
     return outlook;
 }

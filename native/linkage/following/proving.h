@@ -58,8 +58,8 @@ class Prover {
         bool sharp;  // else the proof has to be looked at again before it fails
         int node;    // all records are known, and those of this union are filled; -1: no
     };
-    // Returns holds, with the first failure in `found`, or wrong, with the row and the rival that is
-    // nearer there, or unclear, with the end of what is unclear in `unclear_until`.
+    // Returns holds, with the first failure in `found`, or wrong, with the row and the rival that
+    // is nearer there, or unclear, with the end of what is unclear in `unclear_until`.
     Outlook prove(const Task& task);
     // Keeps what was found: the whole proof of a merge, or an addition to it.
     void note(int node, bool anew);

@@ -11,8 +11,8 @@ namespace certune::linkage {
 
 // Which clusters are alive at a stage of a repair, and which of them the old tree does not have.
 //
-// Those are *fresh*. Clusters that come about *early*, before the old tree makes them, need no proofs
-// of their own (averages of distances are not smaller than the least of them), but chords.
+// Those are *fresh*. Clusters that come about *early*, before the old tree makes them, need no
+// proofs of their own (averages of distances are not smaller than the least of them), but chords.
 class Roster {
    public:
     // Chords are told who is alive; there are none for extremes.

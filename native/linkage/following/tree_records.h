@@ -36,7 +36,7 @@ class TreeRecords {
     struct Pair {
         int a, b;
     };
-    static constexpr int few = 128;       // pairs of members whose records are added up at once
+    static constexpr int few = 128;        // pairs of members whose records are added up at once
     static constexpr int n_partners = 64;  // of a node that are remembered
 
     void ensure_dense(const Panel& panel, const FollowedTree& tree, int a, int b);

@@ -115,8 +115,7 @@ class RowBuilder {
             for (int j = 0; j < count; ++j) {
                 const auto b = static_cast<std::size_t>(members_[static_cast<std::size_t>(j)]);
                 const double rate = second[b] - plan_.scale;
-                weights_[static_cast<std::size_t>(j)] =
-                    first[b] - source_.offset + centre_ * rate;
+                weights_[static_cast<std::size_t>(j)] = first[b] - source_.offset + centre_ * rate;
                 factors_[static_cast<std::size_t>(j)] = half_ * rate;
             }
         } else {
@@ -164,8 +163,7 @@ class RowBuilder {
 }  // namespace
 
 void build_averages(const AverageTable& table, const Source& source,
-                    std::span<const std::int64_t> labels, const ModelPlan& plan,
-                    StopToken& stop) {
+                    std::span<const std::int64_t> labels, const ModelPlan& plan, StopToken& stop) {
     const MembersByLabel members(labels, table.slots);
     RowBuilder builder(source, labels, plan, members);
     std::vector<double> other(static_cast<std::size_t>(table.slots) * degree);

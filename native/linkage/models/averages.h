@@ -50,16 +50,15 @@ struct ModelPlan {
 
 // Fills the records of averages from the point pairs, on the interval of the plan.
 void build_averages(const AverageTable& table, const Source& source,
-                    std::span<const std::int64_t> labels, const ModelPlan& plan,
-                    StopToken& stop);
+                    std::span<const std::int64_t> labels, const ModelPlan& plan, StopToken& stop);
 
 // The same for values that are constant: those of the pairs of points at one parameter.
 void build_point_averages(const AverageTable& table, MatrixView<const double> values,
                           std::span<const std::int64_t> labels);
 
-// Restricts Bernstein coefficients to a part [low, high] of [0, 1]: De Casteljau's algorithm on unit
-// vectors. Convex combinations of positive numbers: applying it to positive coefficients adds a
-// relative error of at most 8 degree roundings.
+// Restricts Bernstein coefficients to a part [low, high] of [0, 1]: De Casteljau's algorithm on
+// unit vectors. Convex combinations of positive numbers: applying it to positive coefficients adds
+// a relative error of at most 8 degree roundings.
 struct Restriction {
     std::array<double, degree * degree> matrix{};
 

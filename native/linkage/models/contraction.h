@@ -16,8 +16,8 @@ struct MergesUnderWay {
     std::span<std::int64_t> labels;
 };
 
-// Merges what is nearest at every parameter: every distance between the two clusters is smaller than
-// every distance from them to any other cluster (for min-max linkage of fixed distances: the
+// Merges what is nearest at every parameter: every distance between the two clusters is smaller
+// than every distance from them to any other cluster (for min-max linkage of fixed distances: the
 // smallest and the largest one both are). The first clusters, `labels`, are groups of identical
 // points. The ends order the pairs at the two ends of the segment (smaller is nearer at both; the
 // same array twice if the order does not move); differences count if they exceed the margin.

@@ -49,9 +49,8 @@ void gather(MatrixView<const double> matrix, std::span<const std::size_t> rows,
 }
 
 // The pairs that matter for a minimum or maximum of fixed distances.
-void gather_extremes(Kind kind, MatrixView<const double> matrix,
-                     std::span<const std::size_t> rows, std::span<const std::size_t> columns,
-                     PairList& out) {
+void gather_extremes(Kind kind, MatrixView<const double> matrix, std::span<const std::size_t> rows,
+                     std::span<const std::size_t> columns, PairList& out) {
     double low = infinity, high = -infinity;
     for (const auto a : rows) {
         const auto row = matrix.row(a);
@@ -148,8 +147,7 @@ std::vector<double> padded(std::size_t count) {
 }
 
 // Errors of a sum of exponentials with rates of at most `step`.
-void set_errors(double total, double relative, double step, double count,
-                DifferenceModel& model) {
+void set_errors(double total, double relative, double step, double count, DifferenceModel& model) {
     const double growth = 1.01 * std::exp(std::min(step, 600.0)) * total;
     const double rounding = (count / lanes + 3 * terms + 32) * unit;
     const double tail = power_of(step, terms) * inverse_factorials[terms];
@@ -162,20 +160,20 @@ double larger_count(const TwoValues& values) {
 }
 
 // Fixed distances to the power alpha.
-DifferenceModel fixed_difference(const PairFunctions& pairs, const TwoValues& values,
-                                 double centre, double half) {
+DifferenceModel fixed_difference(const PairFunctions& pairs, const TwoValues& values, double centre,
+                                 double half) {
     const Affine& power = pairs.power;
     const Range logs = range_of(values, 0.0);
     const double scale = 0.5 * (logs.low + logs.high);
     const double spread = 0.5 * (logs.high - logs.low) * (1.0 + 4.0 * unit);
     const double alpha = power.at(centre);
     double reach = std::abs(alpha) + std::abs(power.slope) * half;
-    const double size =
-        std::abs(power.value) + std::abs(power.slope) * (std::abs(centre) + half);
+    const double size = std::abs(power.value) + std::abs(power.slope) * (std::abs(centre) + half);
     const double count = larger_count(values);
     DifferenceModel model = no_difference_model(centre, half);
     if (reach * spread <= box_cox_below) {
-        // (exp(alpha L) - 1) / alpha = sum_k L (alpha L)^k / (k + 1)!, a polynomial in alpha / reach
+        // (exp(alpha L) - 1) / alpha = sum_k L (alpha L)^k / (k + 1)!, a polynomial in alpha /
+        // reach
         reach = std::max(reach, 1e-300);
         const double step = reach * spread;
         for (const bool is_far : {false, true}) {
@@ -209,8 +207,7 @@ DifferenceModel fixed_difference(const PairFunctions& pairs, const TwoValues& va
         total += add_power_sums(weights, rates, list.size(), 0, is_far ? sign : -sign,
                                 model.coefficients);
     }
-    const double relative =
-        (16.0 + 6.0 * size * spread) * unit + (1.0 + reach) * pairs.input_error;
+    const double relative = (16.0 + 6.0 * size * spread) * unit + (1.0 + reach) * pairs.input_error;
     set_errors(total, relative, std::abs(rate) * spread, count, model);
     return model;
 }
@@ -235,8 +232,8 @@ DifferenceModel product_difference(const PairFunctions& pairs, const TwoValues& 
             rates[i] = half * (list.second[i] - tilt);
         }
         exponentials(weights.data(), static_cast<int>(list.size()));
-        total += add_power_sums(weights, rates, list.size(), 0, is_far ? 1.0 : -1.0,
-                                model.coefficients);
+        total +=
+            add_power_sums(weights, rates, list.size(), 0, is_far ? 1.0 : -1.0, model.coefficients);
     }
     const double relative = (16.0 + 6.0 * size) * unit + 1.01 * pairs.input_error;
     const double step = half * 0.5 * (slopes.high - slopes.low) * (1.0 + 4.0 * unit);
@@ -300,8 +297,7 @@ DifferenceModel difference_model(Kind kind, const PairFunctions& pairs, const Tw
     }
     // Horner's rule, and the rounding of u: t moves by a few units of its last place.
     const double moved =
-        (std::abs(model.origin) + std::abs(model.slope) * (std::abs(centre) + half)) *
-        model.scale;
+        (std::abs(model.origin) + std::abs(model.slope) * (std::abs(centre) + half)) * model.scale;
     const double reading = (2.0 * terms * size + 4.0 * (1.0 + moved) * slope) * unit;
     model.error = 1.01 * (model.floor + model.error + reading);
     model.floor += reading;

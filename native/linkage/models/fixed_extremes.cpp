@@ -165,8 +165,7 @@ void fill_end(const Frame& source, std::span<const int> active, const Reading& r
         const int slot = active[static_cast<std::size_t>(i)];
         double largest = 0.0;
         for (int j = 0; j < count; ++j) {
-            const double* record =
-                source.record(slot, active[static_cast<std::size_t>(begin + j)]);
+            const double* record = source.record(slot, active[static_cast<std::size_t>(begin + j)]);
             values[static_cast<std::size_t>(j)] = record[lane::log_min];
             values[static_cast<std::size_t>(count + j)] = record[lane::log_max];
             largest = std::max(largest, record[lane::log_max]);

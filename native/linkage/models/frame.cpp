@@ -50,9 +50,8 @@ bool all_positive(const double* numbers, std::size_t count) {
     return std::all_of(numbers, numbers + count, [](double number) { return number > 0.0; });
 }
 
-Reading build_moving(const Frame& frame, const Source& source,
-                     std::span<const std::int64_t> labels, Interval interval,
-                     StopToken& stop) {
+Reading build_moving(const Frame& frame, const Source& source, std::span<const std::int64_t> labels,
+                     Interval interval, StopToken& stop) {
     const ModelPlan plan = plan_models(source, labels, interval);
     Reading reading = reading_of(source, Form::moving_extremes, plan);
     if (plan.error == infinity) return reading;
@@ -122,13 +121,12 @@ Reading build_average_records(const AverageTable& table, const Source& source,
     return reading;
 }
 
-Reading build_frame(const Frame& frame, const Source& source,
-                    std::span<const std::int64_t> labels, Interval interval,
-                    StopToken& stop) {
+Reading build_frame(const Frame& frame, const Source& source, std::span<const std::int64_t> labels,
+                    Interval interval, StopToken& stop) {
     switch (form_of(source.kind, source.pairs.mode)) {
         case Form::average:
-            return build_average_records({frame.data, frame.slots, true}, source, labels,
-                                         interval, stop);
+            return build_average_records({frame.data, frame.slots, true}, source, labels, interval,
+                                         stop);
         case Form::fixed_extremes:
             build_logs(frame, source, labels, stop);
             return fill_both_ends(frame, source, interval);
@@ -156,8 +154,8 @@ Reading build_point_frame(const Frame& frame, const Source& source,
     return reading;
 }
 
-CERTUNE_HOT void restrict_averages(const Frame& source, std::span<const int> active, double low, double high,
-                       const Frame& target) {
+CERTUNE_HOT void restrict_averages(const Frame& source, std::span<const int> active, double low,
+                                   double high, const Frame& target) {
     const Restriction part(low, high);
     const int n_active = static_cast<int>(active.size());
     for (int i = 0; i < n_active; ++i) {

@@ -4,8 +4,8 @@
 //
 // A frame has a record for each pair of slots (places of clusters), in a square that is symmetric:
 // the records of a slot are contiguous. Records of removed slots and of the diagonal hold
-// meaningless positive numbers. All coefficients are positive, so they are ordered like the integers
-// with the same bits.
+// meaningless positive numbers. All coefficients are positive, so they are ordered like the
+// integers with the same bits.
 
 #include <cstdint>
 #include <span>
@@ -60,8 +60,8 @@ struct Frame {
 
 // Fills a frame on an interval from the pairs of points, for the clusters `labels`. Returns how it
 // is to be read.
-Reading build_frame(const Frame& frame, const Source& source,
-                    std::span<const std::int64_t> labels, Interval interval, StopToken& stop);
+Reading build_frame(const Frame& frame, const Source& source, std::span<const std::int64_t> labels,
+                    Interval interval, StopToken& stop);
 
 // The same for the values of the pairs of points at one parameter, which have that relative error.
 Reading build_point_frame(const Frame& frame, const Source& source,
@@ -81,8 +81,8 @@ void restrict_averages(const Frame& source, std::span<const int> active, double 
 // the sign of alpha and whether powers need their Box-Cox form. A panel that ends at a tie is the
 // last one.
 struct Panels {
-    MatrixView<const double> bounds;       // (panels, 2): low, high
-    MatrixView<const bool> may_tie;        // (panels, 2): may values tie exactly at that end?
+    MatrixView<const double> bounds;  // (panels, 2): low, high
+    MatrixView<const bool> may_tie;   // (panels, 2): may values tie exactly at that end?
     int count() const { return static_cast<int>(bounds.rows); }
     Interval interval(int panel) const {
         const auto row = static_cast<std::size_t>(panel);

@@ -173,14 +173,14 @@ DifferenceModel expanded(const PairFunctions& pairs, const TwoValues& values, do
     if (box_cox) {
         // d g / d log d = d^alpha, and |d g / d alpha| <= (log d)^2 d^|alpha|
         const double stretch = 1.01 * std::exp(reach * growth);
-        const double inputs = 3.0 * pairs.input_error +
-                              8.0 * unit * (2.0 + spread + size * growth * growth);
+        const double inputs =
+            3.0 * pairs.input_error + 8.0 * unit * (2.0 + spread + size * growth * growth);
         model.floor = 2.0 * stretch * inputs;
         model.error = 2.0 * (rounding * variation + tail);
         return model;
     }
-    const double relative = 3.0 * (1.0 + reach) * pairs.input_error +
-                            (16.0 + 8.0 * size * (1.0 + growth)) * unit;
+    const double relative =
+        3.0 * (1.0 + reach) * pairs.input_error + (16.0 + 8.0 * size * (1.0 + growth)) * unit;
     model.floor = 1.01 * relative * total;
     model.error = total * ((rounding + relative) * variation + tail);
     return model;
@@ -201,8 +201,7 @@ DifferenceModel moving_difference(Kind kind, const PairFunctions& pairs, const T
     }
     const auto [low, high, ratio] = distances_at(lasting, centre);
     const double reach = std::abs(pairs.power.at(centre)) + std::abs(pairs.power.slope) * half;
-    if (ratio * half < 0.5 &&
-        reach * (0.5 * (high - low) + 2.0 * ratio * half) <= box_cox_below) {
+    if (ratio * half < 0.5 && reach * (0.5 * (high - low) + 2.0 * ratio * half) <= box_cox_below) {
         const DifferenceModel found = expanded(pairs, lasting, centre, half, true);
         if (found.floor + found.error < infinity) return found;
     }

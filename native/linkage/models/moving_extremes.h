@@ -3,9 +3,9 @@
 // Minima and maxima of moving distances.
 //
 // The pair that attains the minimum may change inside the interval, so lower and upper Bernstein
-// coefficients enclose it, channel by channel (lower of the min, lower of the max, upper of the min,
-// upper of the max), or (lower, upper) for one extreme, followed by the codes of the two extreme
-// pairs.
+// coefficients enclose it, channel by channel (lower of the min, lower of the max, upper of the
+// min, upper of the max), or (lower, upper) for one extreme, followed by the codes of the two
+// extreme pairs.
 
 #include <span>
 

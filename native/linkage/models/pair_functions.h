@@ -38,10 +38,10 @@ struct Interval {
 // Functions of the pairs of points along a segment.
 struct PairFunctions {
     Mode mode = Mode::power;
-    MatrixView<const double> first;   // A
-    MatrixView<const double> second;  // B
-    Affine power;                     // alpha; for affine ones only its sign counts
-    double input_error = 0.0;         // of the logarithm of a value, from rounded inputs
+    MatrixView<const double> first;         // A
+    MatrixView<const double> second;        // B
+    Affine power;                           // alpha; for affine ones only its sign counts
+    double input_error = 0.0;               // of the logarithm of a value, from rounded inputs
     MatrixView<const std::uint64_t> codes;  // pairs with the same code have the same function
     bool ordered = false;                   // are codes ordered like values, at every parameter?
 

@@ -11,9 +11,9 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double largest_error = 1e-2;  // models with larger ones are of no use
 
-constexpr int most_equal = 32;          // panels of equal widths where distances move
+constexpr int most_equal = 32;  // panels of equal widths where distances move
 constexpr double most_panels = 1e6;
-constexpr double shortest = 0x1p-40;    // panels, as a share of the whole, where widths differ
+constexpr double shortest = 0x1p-40;  // panels, as a share of the whole, where widths differ
 
 // Interval of the models: that of the panel, or a centred one around a zero of alpha.
 Interval model_interval(const Affine& power, bool box_cox, Interval interval) {
@@ -77,8 +77,7 @@ class Cutter {
     }
 
     std::vector<double> cut(bool box_cox, Interval whole) {
-        if (pairs_.mode == Mode::moving &&
-            error_of_cut(box_cox, whole, most_equal) > tolerance_) {
+        if (pairs_.mode == Mode::moving && error_of_cut(box_cox, whole, most_equal) > tolerance_) {
             return cut_by_steps(box_cox, whole);
         }
         // The error of the inputs stays, however narrow panels are.
@@ -92,8 +91,8 @@ class Cutter {
         const auto n_panels = static_cast<std::size_t>(count);
         std::vector<double> found(n_panels + 1);
         for (std::size_t i = 0; i <= n_panels; ++i) {
-            found[i] = whole.low + whole.width() * (static_cast<double>(i) /
-                                                    static_cast<double>(n_panels));
+            found[i] = whole.low +
+                       whole.width() * (static_cast<double>(i) / static_cast<double>(n_panels));
         }
         found.back() = whole.high;
         return found;
@@ -109,8 +108,7 @@ class Cutter {
             const double edge = found.back();
             step = std::min(2.0 * step, whole.high - edge);
             double here = error(box_cox, {edge, edge + step});
-            while (here > tolerance && step > shortest * whole.width() &&
-                   !stop_.stop_requested()) {
+            while (here > tolerance && step > shortest * whole.width() && !stop_.stop_requested()) {
                 step *= 0.5;
                 here = error(box_cox, {edge, edge + step});
             }
@@ -175,8 +173,7 @@ ModelError error_of_models(const PairFunctions& pairs, std::span<const std::int6
     const double size = std::max(std::abs(largest - scale), std::abs(smallest - scale));
     if (pairs.mode == Mode::power) {
         bound.rate = power_rate * size;
-        const double error =
-            pairs.input_error * (1.0 + reach) + 8.0 * unit * (2.0 + reach * size);
+        const double error = pairs.input_error * (1.0 + reach) + 8.0 * unit * (2.0 + reach * size);
         return {model_error(bound, n, error), scale};
     }
     for (std::size_t a = 0; a < labels.size(); ++a) {
@@ -216,8 +213,7 @@ ModelPlan plan_models(const Source& source, std::span<const std::int64_t> labels
         plan.error = infinity;
         return plan;
     }
-    const auto [error, scale] =
-        error_of_models(pairs, labels, plan.box_cox, extent, plan.interval);
+    const auto [error, scale] = error_of_models(pairs, labels, plan.box_cox, extent, plan.interval);
     plan.error = error < largest_error ? error : infinity;
     plan.scale = scale;
     return plan;

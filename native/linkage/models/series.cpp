@@ -72,8 +72,8 @@ constexpr EconomisedMonomials economise() {
         }
         const auto row = static_cast<std::size_t>(k);
         for (std::size_t b = 0; b < degree; ++b) {
-            found.coefficients[row][b] = static_cast<double>(total[b]) /
-                                         static_cast<double>(common_bottom * dyadic_bottom);
+            found.coefficients[row][b] =
+                static_cast<double>(total[b]) / static_cast<double>(common_bottom * dyadic_bottom);
         }
         found.errors[row] =
             static_cast<double>(lost) / static_cast<double>(dyadic_bottom) * (1.0 + 1e-15);
@@ -197,8 +197,8 @@ double model_error(const ExponentBound& bound, int n_points, double input_error)
     return std::exp(spread) * (lost + rounding * size) + input_error;
 }
 
-// Written out (reduction by log 2, Taylor polynomial of degree 13) so that the loop vectorises. With
-// |r| < 0.35 the last two operations and what Horner's rule hands on add up to 2.6 units
+// Written out (reduction by log 2, Taylor polynomial of degree 13) so that the loop vectorises.
+// With |r| < 0.35 the last two operations and what Horner's rule hands on add up to 2.6 units
 // absolutely, on values of at least 0.7; the reduction adds half a unit and the truncated tail,
 // 0.35^14 / 14!, nothing. `model_error` charges 64.
 CERTUNE_HOT void exponentials(double* values, int count) {

@@ -16,8 +16,8 @@
 
 namespace certune::linkage {
 
-inline constexpr int degree = 8;   // Bernstein coefficients: a record is one cache line
-inline constexpr int terms = 12;   // Taylor terms before economisation; even
+inline constexpr int degree = 8;  // Bernstein coefficients: a record is one cache line
+inline constexpr int terms = 12;  // Taylor terms before economisation; even
 
 using Taylor = std::array<double, terms>;
 

@@ -6,8 +6,8 @@ namespace certune::linkage {
 
 namespace {
 
-constexpr double ask_below = 1e-9;        // models this accurate that cannot tell suggest a tie
-constexpr double wide_in_narrow = 0.05;   // share that a zone may have without a question
+constexpr double ask_below = 1e-9;       // models this accurate that cannot tell suggest a tie
+constexpr double wide_in_narrow = 0.05;  // share that a zone may have without a question
 
 }  // namespace
 
@@ -114,8 +114,7 @@ Order Decider::decide_crossing(const View& view, const Comparison& comparison, Z
             question.kind = Question::Kind::at_high_end;
             question.expected = zone.before;
             question.interval.low =
-                std::max(interval.low,
-                         interval.low + (1.01 * zone.low - 0.01) * interval.width());
+                std::max(interval.low, interval.low + (1.01 * zone.low - 0.01) * interval.width());
         } else {
             question.kind = Question::Kind::at_low_end;
             question.expected = zone.after;

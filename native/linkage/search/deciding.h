@@ -66,8 +66,7 @@ class Decider {
     Evidence weigh(const View& view, const RecordPair& records, Order& order) const;
     bool is_same(const Reading& reading, const Comparison& comparison) const;
     Answer ask(Question question, const Rivals& nodes);
-    Order inquire(Question::Kind kind, const View& view, const Comparison& comparison,
-                  Zone& zone);
+    Order inquire(Question::Kind kind, const View& view, const Comparison& comparison, Zone& zone);
 
     const Source& source_;
     const Tree& tree_;

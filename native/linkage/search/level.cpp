@@ -103,8 +103,7 @@ void Level::renumber_slots(const Level& above, int width) {
     }
 }
 
-void Trail::save_row(std::int64_t choice, const Frame& frame, int x,
-                     std::span<const int> active) {
+void Trail::save_row(std::int64_t choice, const Frame& frame, int x, std::span<const int> active) {
     auto& saved = saved_[static_cast<std::size_t>(x)];
     if (choice == 0 || saved == choice) return;
     saved = choice;

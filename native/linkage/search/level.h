@@ -27,9 +27,9 @@ struct Obstacle {
 
 // What is known about each slot of a frame on the interval of a level.
 struct Slots {
-    std::vector<int> active;              // slots with a cluster, in ascending order
-    std::vector<int> node;                // of the tree, -1 if the slot is empty
-    std::vector<int> nearest;             // a guess, or the truth if resolved; -1: none
+    std::vector<int> active;   // slots with a cluster, in ascending order
+    std::vector<int> node;     // of the tree, -1 if the slot is empty
+    std::vector<int> nearest;  // a guess, or the truth if resolved; -1: none
     std::vector<std::uint8_t> resolved;
     std::vector<Obstacle::Kind> blocked;
     std::vector<Obstacle> obstacle;
@@ -54,14 +54,14 @@ struct Level {
     double built = 0.0;      // width of the interval on which the models were built
     std::size_t offset = 0;  // where the frame starts in the pool
     int n_slots = 0;
-    int n_nodes = 0;                      // of the tree
-    int n_settled = 0;                    // comparisons settled on the branch
-    std::array<bool, 2> may_tie{};        // may an order "just inside" an end be asked for?
+    int n_nodes = 0;                // of the tree
+    int n_settled = 0;              // comparisons settled on the branch
+    std::array<bool, 2> may_tie{};  // may an order "just inside" an end be asked for?
     std::array<std::int64_t, 2> splits{no_split, no_split};  // at the ends
     Stage stage = Stage::merging;
     std::int64_t cut = no_split;  // the split between the parts
     double position = 0.0;        // where the interval is cut if there is none
-    int at_end = 0;     // splits in a row whose zones reach an end of the interval
+    int at_end = 0;               // splits in a row whose zones reach an end of the interval
     int in_narrow = 0;  // splits whose zones fill much of an interval that is not cut any more
     std::int64_t choice = 0;     // for the trail: the open choice, 0 if the frame is not shared
     std::size_t trail_mark = 0;  // entries of the trail before the parts were searched

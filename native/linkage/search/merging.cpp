@@ -34,8 +34,8 @@ CERTUNE_HOT int nearest_by(const Glance& glance, int x, const int* active, int n
     const double far = glance.sign > 0 ? infinity : 0.0;
     for (int i = 0; i < n_active; ++i) {
         const double* record = glance.row + static_cast<std::ptrdiff_t>(active[i]) * glance.width;
-        const double key = glance.other > 0 ? record[glance.lane] + record[glance.other]
-                                            : record[glance.lane];
+        const double key =
+            glance.other > 0 ? record[glance.lane] + record[glance.other] : record[glance.lane];
         keys[i] = active[i] == x ? far : key;
     }
     const std::int64_t flip = glance.sign > 0 ? 0 : largest_key;
@@ -100,8 +100,8 @@ CERTUNE_HOT void merge_averages(const Frame& frame, int x, int y, double weight_
                                 const int* active, int n_active) {
     for (int i = 0; i < n_active; ++i) {
         const int z = active[i];
-        simd8::blend(frame.record(x, z), weight_x, frame.record(y, z), weight_y,
-                     frame.record(x, z), frame.record(z, x));
+        simd8::blend(frame.record(x, z), weight_x, frame.record(y, z), weight_y, frame.record(x, z),
+                     frame.record(z, x));
     }
 }
 
@@ -147,8 +147,8 @@ std::size_t Merging::next_doubtful(const View& view, int row, const std::vector<
     const double* records = view.frame.row(row);
     switch (view.reading.form) {
         case Form::average:
-            return next_below(records, bars_.data(), view.reading.sign > 0 ? 0 : -1,
-                              active.data(), begin, active.size());
+            return next_below(records, bars_.data(), view.reading.sign > 0 ? 0 : -1, active.data(),
+                              begin, active.size());
         case Form::fixed_extremes:
             return next_below_ends(records, bars_.data(), view.reading, active, begin);
         case Form::moving_extremes:
@@ -158,8 +158,7 @@ std::size_t Merging::next_doubtful(const View& view, int row, const std::vector<
                                  begin);
 }
 
-void Merging::block(Level& level, int row, int near, int rival, bool crossing,
-                    const Zone& zone) {
+void Merging::block(Level& level, int row, int near, int rival, bool crossing, const Zone& zone) {
     Slots& slots = level.slots;
     slots.blocked[at(row)] = crossing ? Obstacle::Kind::crossing : Obstacle::Kind::too_wide;
     Obstacle& obstacle = slots.obstacle[at(row)];
@@ -170,8 +169,7 @@ void Merging::block(Level& level, int row, int near, int rival, bool crossing,
     const auto& [low, high] = level.interval;
     // A zone that is cut at the end of the interval ends there, without a rounding.
     const double until = zone.high >= 1.0 ? high : low + zone.high * (high - low);
-    obstacle.zone = {low + zone.low * (high - low), std::min(high, until), zone.before,
-                     zone.after};
+    obstacle.zone = {low + zone.low * (high - low), std::min(high, until), zone.before, zone.after};
 }
 
 // Finds the nearest slot of a row for certain: nearer, or why that is not possible; the row is then
@@ -189,9 +187,8 @@ Order Merging::resolve(Level& level, const View& view, int row) {
         const int z = slots.active[j++];
         if (z == row || z == near) continue;
         rival = z;
-        const Comparison comparison{
-            {view.frame.record(row, near), view.frame.record(row, z)},
-            {slots.node[at(row)], slots.node[at(near)], slots.node[at(z)]}};
+        const Comparison comparison{{view.frame.record(row, near), view.frame.record(row, z)},
+                                    {slots.node[at(row)], slots.node[at(near)], slots.node[at(z)]}};
         order = decider_.decide(view, comparison, zone);
         if (order == Order::nearer) continue;
         if (order != Order::farther) break;

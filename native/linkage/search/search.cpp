@@ -17,23 +17,22 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_levels = 256;
 constexpr int most_plain_cuts = 500;       // beyond four per split: intervals stay undecided
 constexpr int most_unknown_leaves = 4000;  // then no interval is split any more
-constexpr int most_in_narrow = 1;  // zones that fill much of an interval too narrow to be cut
-constexpr int most_at_end = 3;     // splits at an end, after which the next zone is cut off there
+constexpr int most_in_narrow = 1;   // zones that fill much of an interval too narrow to be cut
+constexpr int most_at_end = 3;      // splits at an end, after which the next zone is cut off there
 constexpr double accurate = 1e-13;  // models at least so accurate are not rebuilt to gain accuracy
 constexpr double shared = 0.25;     // of the frame's interval that a part has to fill to share it
 constexpr double finer = 1e-4;      // intervals narrower than this have models built anew
 constexpr double growth = 1.25;     // what makes an undecided place so much longer joins it
 
-// Where leaves are undecided already. Inside of it nothing is gained by a decision, since all leaves
-// of a point count.
+// Where leaves are undecided already. Inside of it nothing is gained by a decision, since all
+// leaves of a point count.
 struct UndecidedPlace {
     double low = infinity;
     double high = -infinity;
 
     bool joins(Interval interval) const {
         return interval.low <= high && low <= interval.high &&
-               std::max(interval.high, high) - std::min(interval.low, low) <=
-                   growth * (high - low);
+               std::max(interval.high, high) - std::min(interval.low, low) <= growth * (high - low);
     }
     void add(Interval interval) {
         if (interval.high < low || high < interval.low) {
@@ -316,8 +315,8 @@ void Problem::complete() {
     source.extent.smallest = std::min(source.extent.smallest, source.extent.largest);
 }
 
-LeafStore search(const Problem& problem, const Panels& panels, double wide_zone,
-                 ExactLayer& exact, StopToken& stop) {
+LeafStore search(const Problem& problem, const Panels& panels, double wide_zone, ExactLayer& exact,
+                 StopToken& stop) {
     Search run(problem, wide_zone, exact, stop);
     run.run(panels);
     return std::move(run.found);

@@ -31,8 +31,8 @@ struct Problem {
 
 // Searches the panels one after the other. A zone that fills more than the share `wide_zone` of its
 // interval asks for better models there.
-LeafStore search(const Problem& problem, const Panels& panels, double wide_zone,
-                 ExactLayer& exact, StopToken& stop);
+LeafStore search(const Problem& problem, const Panels& panels, double wide_zone, ExactLayer& exact,
+                 StopToken& stop);
 
 // Linkage values of the pairs of points at one parameter, with a bound of their relative error.
 struct PointValues {

@@ -24,8 +24,8 @@ struct Pruning {
 // Costs of the nodes of a tree as one cluster, and of their best prunings into 1..k clusters.
 //
 // For every node and every point of the instance the sum of the reference distances from the point
-// to the members is kept (k-center: the largest of them), so that a union costs O(n) and nothing has
-// to be taken back when a node is made anew.
+// to the members is kept (k-center: the largest of them), so that a union costs O(n) and nothing
+// has to be taken back when a node is made anew.
 class Costs {
    public:
     Costs(const Pruning& pruning, const Tree& tree);

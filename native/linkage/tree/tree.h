@@ -32,17 +32,18 @@ struct Tree {
     int n_first = 0;
     int width = 0;
     std::vector<int> left, right, size;
-    std::vector<int> highest;         // highest member index, for the tie rule
-    std::vector<std::int64_t> hash;   // sum of the hashes of the members
-    Buffer<int> member_room;          // (nodes, points)
-    std::vector<int> tops;            // numbers that the first clusters have among the first merges
+    std::vector<int> highest;        // highest member index, for the tie rule
+    std::vector<std::int64_t> hash;  // sum of the hashes of the members
+    Buffer<int> member_room;         // (nodes, points)
+    std::vector<int> tops;           // numbers that the first clusters have among the first merges
 
     Tree(const FirstMerges& first, int width);
 
     std::span<const int> members(int node) const {
         return member_room.part(place(node), static_cast<std::size_t>(size[at(node)]));
     }
-    // Makes `node` the union of two others; the child with the lower highest member is the left one.
+    // Makes `node` the union of two others; the child with the lower highest member is the left
+    // one.
     void unite(int node, int a, int b);
     // Gives a node other children with the same members, in the same order.
     void set_children(int node, int a, int b);
@@ -51,9 +52,7 @@ struct Tree {
 
    private:
     static std::size_t at(int node) { return static_cast<std::size_t>(node); }
-    std::size_t place(int node) const {
-        return at(node) * static_cast<std::size_t>(n_points);
-    }
+    std::size_t place(int node) const { return at(node) * static_cast<std::size_t>(n_points); }
 };
 
 // Hash of every point, positive and the same on any machine.
