@@ -155,7 +155,12 @@ def test_paths_with_ties_and_copies_are_optimal(seed, ratio):
     targets = rng.integers(-3, 4, size=n).astype(float)
     data = CentredData(ct.RegressionInstance(features, targets), fit_intercept=bool(seed % 2))
     gram = Gram(data)
-    pieces = net_path(gram, ratio, 0.02, 3.0)
+    try:
+        pieces = net_path(gram, ratio, 0.02, 3.0)
+    except ct.UndecidedError:
+        # Refused, which only columns that depend on each other may cause.
+        assert np.linalg.matrix_rank(data.rows) < p
+        return
     assert pieces[0].low == 0.02 and pieces[-1].high == 3.0
     assert all(a.high == b.low for a, b in zip(pieces, pieces[1:], strict=False))
     for alpha in np.geomspace(0.02, 3.0, 9):

@@ -66,8 +66,8 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 2.0], [1.0, 4.0], [9.0, 2.0], [9.0, 4.0]])
-    >>> LinkageClustering(n_clusters=2, alpha=-2.5).fit_predict(X)
-    array([0, 0, 1, 1])
+    >>> LinkageClustering(n_clusters=2, alpha=-2.5).fit_predict(X).tolist()
+    [0, 0, 1, 1]
     """
 
     def __init__(
