@@ -195,7 +195,8 @@ def test_tuning_finds_what_no_grid_beats_and_its_proof_is_verified():
             ct.RegressionInstance(X[k:], Y[k:], X[:k], Y[:k], name=f"first {k}") for k in (60, 70)
         ]
         result = ct.tune(family, folds)
-        assert result.status.name == "OPTIMAL" and result.gap <= family.tolerance
+        assert result.status.name == ("OPTIMAL" if family.proves_duals else "UNPROVED")
+        assert result.gap <= family.tolerance
         grid = np.geomspace(*RANGES[penalty], 40)
         means = np.mean([family.dual(fold)(grid) for fold in folds], axis=0)
         assert result.best_value >= means.max() - family.tolerance
