@@ -83,6 +83,7 @@ clean-venv:
 
 # A Python that answers but lacks venv or ensurepip is passed over, as is a shim without a version.
 # The core is not compiled by pip but by native/build.py, which keeps what it has compiled.
+# Groups of pyproject.toml need pip 25.1; an older Python brings an older one.
 $(INSTALLED): pyproject.toml
 	@set -e; \
 	if ! "$(BIN)/python" -c '$(SUITABLE)' >/dev/null 2>&1; then \
@@ -100,6 +101,7 @@ $(INSTALLED): pyproject.toml
 	    echo "Making $(VENV) with $$base ($$("$$base" -V))"; \
 	    "$$base" -m venv --clear "$(VENV)"; \
 	fi
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
 	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
 	    --config-settings=wheel.cmake=false --config-settings=wheel.py-api= \
 	    --config-settings=editable.mode=inplace \
