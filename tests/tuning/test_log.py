@@ -1,10 +1,50 @@
 """The log of a tuning run: when it appears and what it says."""
 
+import io
+import re
+import sys
+import time
+import types
+
 import pytest
 
 import certune as ct
 from certune.testing import StepFamily
 from certune.tuning.log import COLUMNS
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """Time runs a few times faster for the log."""
+    monkeypatch.setattr("certune.tuning.log.PATIENCE", 0.02)
+    monkeypatch.setattr("certune.tuning.log.BEAT", 0.01)
+    monkeypatch.setattr("certune.tuning.displays.PAUSE", 0.02)
+
+
+class WatchedFamily(StepFamily):
+    """A family whose every function takes until somebody has seen enough of the log."""
+
+    def __init__(self, seen):
+        super().__init__()
+        self._seen = seen
+
+    def dual(self, instance, along=None):
+        limit, before = time.monotonic() + 5, self._seen()
+        while self._seen() < before + 3 and time.monotonic() < limit:
+            time.sleep(0.01)
+        return super().dual(instance, along)
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def terminal(monkeypatch):
+    """Put a terminal in place of stderr, after pytest has put its own there."""
+    monkeypatch.setattr(sys, "stderr", Screen())
+    monkeypatch.setenv("TERM", "xterm-256color")
+    return sys.stderr
 
 
 def test_short_runs_are_silent(capfd, random_instances):
@@ -19,11 +59,13 @@ def test_log_has_header_rows_and_summary(capfd, random_instances):
     lines = err.splitlines()
     assert lines[0] == "certune: exact tuning of StepFamily(low=0.0, high=1.0)"
     assert lines[1] == "3 instances, free parameter x in [0, 1]"
-    titles = lines.index(COLUMNS.format("time", "finished", "pieces", "best", "bound", "gap"))
+    titles = lines.index(
+        COLUMNS.format("time", "finished", "pieces", "best", "bound", "gap", "ETA")
+    )
     last = lines[lines.index("", titles) - 1].split()
     pieces = str(sum(dual.n_pieces for dual in result.duals))
     value = f"{result.best_value:.6f}"
-    assert last[2:] == ["3/3", pieces, value, value, "0.000000"]
+    assert last[2:] == ["3/3", pieces, value, value, "0.000000", "0.0", "s"]
     assert err.endswith(f"{result}\n")
 
 
@@ -45,3 +87,69 @@ def test_log_of_weights_names_both_ends(capfd):
     assert "free parameter weights from (1.0, 0.0) to (0.0, 1.0)" in capfd.readouterr().err
     assert sum(result.best_params["weights"]) == pytest.approx(1.0)
     assert result.best_region[0][0] >= 0.0 and result.best_region[-1][1] <= 1.0
+
+
+def test_nothing_is_silent_inside_one_instance(monkeypatch, hurried, random_instances):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    seen = sys.stderr
+    ct.tune(WatchedFamily(lambda: seen.getvalue().count("in work")), random_instances(1))
+    lines = seen.getvalue().splitlines()
+    waiting = [line for line in lines if line.endswith("in work: steps-0")]
+    assert len(waiting) >= 3 and all(" 0/1 " in line for line in waiting)
+    times = [float(line.split()[0]) for line in waiting]
+    assert times == sorted(times)
+
+
+def test_a_terminal_has_a_line_that_moves(monkeypatch, hurried, random_instances):
+    screen = terminal(monkeypatch)
+    family = WatchedFamily(lambda: screen.getvalue().count("in work"))
+    result = ct.tune(family, random_instances(3))
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
+    # The line is drawn again and again over itself, then removed; rows and result stay.
+    assert "\x1b[2K" in screen.getvalue() and "\x1b[?25h" in screen.getvalue()
+    assert "0/3 finished, ETA -  in work: s" in plain
+    assert re.search(r"1/3 finished, best \d\.\d{6}, gap \d\.\d", plain)
+    assert plain.rstrip().endswith(str(result))
+
+
+def test_a_terminal_without_a_cursor_gets_lines(monkeypatch, random_instances):
+    screen = terminal(monkeypatch)
+    monkeypatch.setenv("TERM", "dumb")
+    ct.tune(StepFamily(), random_instances(2), progress=True)
+    assert "\x1b" not in screen.getvalue() and "OPTIMAL" in screen.getvalue()
+
+
+def test_a_notebook_gets_a_bar(monkeypatch, capfd, hurried, random_instances):
+    class ZMQInteractiveShell:
+        """By this name IPython is known to run in a notebook."""
+
+    shown = []
+
+    def display(thing, display_id):
+        shown.append(thing)
+        return types.SimpleNamespace(update=shown.append)
+
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = ZMQInteractiveShell
+    page = types.ModuleType("IPython.display")
+    page.display = display
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", page)
+    ct.tune(WatchedFamily(lambda: len(shown)), random_instances(3))
+    assert capfd.readouterr() == ("", "")
+    bars = [thing._repr_html_() for thing in shown]
+    assert any('value="0.6667"' in bar and "in work: steps-2" in bar for bar in bars)
+    assert "<progress" not in bars[-1] and "3/3 finished" in bars[-1]
+    assert repr(shown[-1]).startswith("certune: exact tuning")
+
+
+def test_a_failed_run_ends_its_log(monkeypatch, random_instances):
+    screen = terminal(monkeypatch)
+
+    def fail(state):
+        raise ValueError("broken")
+
+    with pytest.raises(ct.TuningError, match="broken"):
+        ct.tune(StepFamily(), random_instances(3), callbacks=[fail], progress=True)
+    # The cursor is back.
+    assert screen.getvalue().rindex("\x1b[?25h") > screen.getvalue().rindex("\x1b[?25l")

@@ -13,6 +13,7 @@ import numpy as np
 
 from certune.cli.families import FAMILIES
 from certune.cli.scenario import Scenario
+from certune.cli.stages import stage
 from certune.data.doors import Purposes, files_of, instances_of, samples_from_files
 from certune.data.tasks import TASKS, Sample
 from certune.errors import InputError, ParameterError
@@ -78,7 +79,7 @@ def make_family(scenario: Scenario) -> Family:
     return command.make(options)
 
 
-def read_problem(scenario: Scenario) -> Problem:
+def read_problem(scenario: Scenario, quiet: bool = False) -> Problem:
     """Read the data of a scenario and hold instances back.
 
     Raises
@@ -86,6 +87,11 @@ def read_problem(scenario: Scenario) -> Problem:
     InputError
         For data that cannot be used; the message names file, line and column.
     """
+    with stage(f"reading {_titled(scenario.data['files'])}", quiet):
+        return _read_problem(scenario)
+
+
+def _read_problem(scenario: Scenario) -> Problem:
     family = make_family(scenario)
     files = files_of(scenario.data["files"])
     holdout, seed = scenario.split.get("holdout") or 0.0, int(scenario.split.get("seed") or 0)
@@ -101,7 +107,12 @@ def read_problem(scenario: Scenario) -> Problem:
 
 
 def run_scenario(
-    scenario: Scenario, *, progress: bool | None, command: str, folder: Path | None = None
+    scenario: Scenario,
+    problem: Problem,
+    *,
+    quiet: bool,
+    command: str,
+    folder: Path | None = None,
 ) -> Outcome:
     """Tune, evaluate on what was held out, and collect the findings.
 
@@ -110,7 +121,6 @@ def run_scenario(
     from certune.report.collecting import findings_of
     from certune.tuning import tune
 
-    problem = read_problem(scenario)
     history: list[tuple[float, float, float]] = []
 
     def keep(state: Any) -> None:
@@ -126,20 +136,24 @@ def run_scenario(
         n_jobs=int(limits.get("jobs") or 1),
         random_state=int(scenario.split.get("seed") or 0),
         callbacks=[keep],
-        progress=progress,
+        progress=False if quiet else None,
         run_dir=folder if problem.family.space.n_free == 1 else None,
     )
     history.append((result.elapsed, result.best_value, result.upper_bound))
-    held_out = result.evaluate(problem.held_out) if problem.held_out else None
-    findings = findings_of(
-        result,
-        held_out,
-        title=f"{scenario.family_name}: {_titled(scenario.data['files'])}",
-        history=history,
-        shared_rows=problem.shared_rows,
-        command=command,
-        code=code_of(scenario, problem.family),
-    )
+    held_out = None
+    if problem.held_out:
+        with stage(f"judging on {len(problem.held_out)} held-out instances", quiet):
+            held_out = result.evaluate(problem.held_out)
+    with stage("folds, learning curve and guarantees", quiet):
+        findings = findings_of(
+            result,
+            held_out,
+            title=f"{scenario.family_name}: {_titled(scenario.data['files'])}",
+            history=history,
+            shared_rows=problem.shared_rows,
+            command=command,
+            code=code_of(scenario, problem.family),
+        )
     return Outcome(result, findings)
 
 

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from certune.cli.families import FAMILIES, given_settings, settings_of_families
 from certune.cli.refusals import refusing
 from certune.cli.scenario import Scenario, read_scenario
 from certune.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from certune.cli.running import Problem
 
 EPILOG = """\b
 Examples:
@@ -108,15 +111,15 @@ def tune(
     file (.toml). DATA are CSV files, folders or patterns, or .npz files of arrays. For linkage
     every file is an instance, or every value of --group; for logistic and labeling, every fold.
     """
-    scenario = scenario_from(family, data, options)
-    if out is not None:
-        from certune.cli.run_folder import begin_run
-        from certune.cli.running import read_problem
+    from certune.cli.run_folder import begin_run
+    from certune.cli.running import read_problem
 
-        # What cannot be read is refused before a folder is made.
-        read_problem(scenario)
+    scenario = scenario_from(family, data, options)
+    # What cannot be read is refused before a folder is made.
+    problem = read_problem(scenario, quiet)
+    if out is not None:
         begin_run(out, scenario, overwrite)
-    carry_out(scenario, out, as_json, quiet)
+    carry_out(scenario, problem, out, as_json, quiet)
 
 
 @click.command(epilog="\b\nExamples:\n  certune resume run/ --timeout 60")
@@ -131,6 +134,7 @@ def resume(run: Path, timeout: float | None, as_json: bool, quiet: bool) -> None
     Functions that are finished are taken from the run directory.
     """
     from certune.cli.run_folder import SCENARIO
+    from certune.cli.running import read_problem
 
     if not (run / SCENARIO).is_file():
         raise InputError(
@@ -141,17 +145,18 @@ def resume(run: Path, timeout: float | None, as_json: bool, quiet: bool) -> None
     limits = {key: value for key, value in stored.run.items() if key != "timeout"}
     given = {} if timeout is None else {"timeout": timeout}
     scenario = Scenario(stored.family, stored.data, stored.split, {**limits, **given})
-    carry_out(scenario, run, as_json, quiet)
+    carry_out(scenario, read_problem(scenario, quiet), run, as_json, quiet)
 
 
-def carry_out(scenario: Scenario, out: Path | None, as_json: bool, quiet: bool) -> None:
+def carry_out(
+    scenario: Scenario, problem: Problem, out: Path | None, as_json: bool, quiet: bool
+) -> None:
     """Tune, write the files of the run, and print what was found."""
     from certune.cli.run_folder import summary_of, write_run
     from certune.cli.running import run_scenario
 
     command = shlex.join(["certune", *sys.argv[1:]])
-    progress = False if quiet else None
-    outcome = run_scenario(scenario, progress=progress, command=command, folder=out)
+    outcome = run_scenario(scenario, problem, quiet=quiet, command=command, folder=out)
     written = [] if out is None else write_run(out, scenario, outcome.result, outcome.findings)
     if as_json:
         summary = summary_of(outcome.findings)

@@ -21,7 +21,7 @@ from certune.families.base import Family
 from certune.space import Segment
 from certune.tuning.evaluation import PlainRuns
 from certune.tuning.executors import Crew
-from certune.tuning.instances import failure_of
+from certune.tuning.instances import failure_of, instance_name
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.log import RunLog
 from certune.tuning.progress import Callback, Progress, asked, blend
@@ -66,6 +66,7 @@ class LineRun:
         self.failures: dict[int, str] = {}
         self._store = store
         self._n_seen = 0
+        self._n_found = len(self.finished)
         self._started = time.perf_counter()
         self._in_order: list[DualFunction] = []
         self._n_pieces = 0
@@ -116,6 +117,7 @@ class LineRun:
     def _report(self, callbacks: Sequence[Callback], log: RunLog) -> bool:
         """Tell log and callbacks about every instance, in the order of the instances."""
         stopped = False
+        self._note(log)
         while not stopped and (self._n_seen in self.finished or self._n_seen in self.failures):
             self._n_seen += 1
             if self._n_seen - 1 in self.failures:
@@ -130,6 +132,16 @@ class LineRun:
                     log.row(state)
                 stopped = asked(callbacks, state)
         return stopped
+
+    def _note(self, log: RunLog) -> None:
+        """Tell the log how far the run is, and which instance it waits for."""
+        n_done, n_all = len(self.finished) + len(self.failures), len(self.instances)
+        doing = "plain runs of the best setting and the defaults"
+        if n_done < n_all:
+            later = range(self._n_seen, n_all)
+            first = next(n for n in later if n not in self.finished and n not in self.failures)
+            doing = f"in work: {instance_name(self.instances[first], first)}"
+        log.note(n_done, n_all, doing, n_found=self._n_found)
 
     def _state(self, elapsed: float) -> Progress:
         return Progress(

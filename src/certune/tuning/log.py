@@ -6,7 +6,7 @@ take long enough for somebody to wonder.
 
 from __future__ import annotations
 
-import sys
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -15,14 +15,17 @@ from typing import Protocol
 from certune.families.base import Family
 from certune.scores import Score
 from certune.space import ParameterSpace, Segment
+from certune.tuning.displays import Display, Moment, fitting_display
 
 # A run that is shorter than this many seconds is not logged unless that is asked for.
 PATIENCE = 2.0
+# Seconds between two looks at what moves.
+BEAT = 0.25
 # The time between rows grows with the run, so that the number of rows is logarithmic; and a row,
 # which needs the exact mean, takes at most about a twentieth of the time.
 FIRST_INTERVAL, GROWTH, ROW_SHARE = 1.0, 0.25, 20.0
 
-COLUMNS = "{:>9}  {:>13}  {:>9}  {:>10}  {:>10}  {:>9}"
+COLUMNS = "{:>9}  {:>13}  {:>9}  {:>10}  {:>10}  {:>9}  {:>8}"
 
 
 UTILITY = Score()
@@ -65,6 +68,8 @@ class RunLog:
         Titles of the second and third column.
     score : Score, optional
         What the columns show instead of utilities.
+    timeout : float, optional
+        Seconds after which the run ends.
     """
 
     def __init__(
@@ -73,20 +78,26 @@ class RunLog:
         progress: bool | None,
         titles: tuple[str, str] = ("finished", "pieces"),
         score: Score = UTILITY,
+        timeout: float = math.inf,
     ) -> None:
         self._score = score
         self._header = header
         self._titles = titles
-        self._silent = progress is False
-        self._opened = False
+        self._timeout = timeout
+        self._display: Display | None = None
         self._lock = threading.RLock()
         self._next_row = 0.0
-        self._timer = threading.Timer(PATIENCE, self._open)
-        self._timer.daemon = True
+        self._started = time.perf_counter()
+        self._counts: tuple[str, str] = ("-", "-")
+        self._values: tuple[str, str, str] = ("-", "-", "-")
+        self._share: float | None = None
+        self._doing = ""
+        self._estimate = math.inf
+        self._closed = threading.Event()
         if progress:
             self._open()
-        if not self._silent:
-            self._timer.start()
+        if progress is not False:
+            threading.Thread(target=self._live, name="certune-log", daemon=True).start()
 
     def __enter__(self) -> RunLog:
         return self
@@ -95,44 +106,122 @@ class RunLog:
         self.close()
 
     def close(self) -> None:
-        """Stop waiting for the run to become a long one."""
-        self._timer.cancel()
+        """End the log, if the run has not: a run that failed has no summary."""
+        self._end("")
+
+    def note(self, n_finished: int, n_all: int, doing: str, *, n_found: int = 0) -> None:
+        """Say how far the run is, which costs nothing.
+
+        Parameters
+        ----------
+        n_finished, n_all : int
+            Instances that are finished, and all of them.
+        doing : str
+            What is being done next.
+        n_found : int
+            Instances that were finished before the run began.
+        """
+        with self._lock:
+            self._share, self._doing = n_finished / n_all, doing
+            self._counts = (f"{n_finished}/{n_all}", self._counts[1])
+            made, elapsed = n_finished - n_found, self._elapsed
+            # When the run ends, by the average of what it has finished.
+            self._estimate = elapsed * (1 + (n_all - n_finished) / made) if made else math.inf
+
+    def doing(self, words: str) -> None:
+        """Say what is being done now."""
+        with self._lock:
+            self._doing = words
 
     def is_due(self, elapsed: float, *, last: bool) -> bool:
         """Tell whether a row should be printed; `last` after the last instance."""
-        return self._opened and (last or elapsed >= self._next_row)
+        return self._display is not None and (last or elapsed >= self._next_row)
 
     def row(self, state: State) -> None:
         """Print a row."""
         started = time.perf_counter()
-        cells = (
-            f"{state.elapsed:.1f} s",
-            *state.counts,
+        values = (
             f"{self._score.of(state.best_value):.6f}",
             f"{self._score.of(state.upper_bound):.6f}",
             f"{state.gap:.6f}",
         )
-        self._print(COLUMNS.format(*cells))
+        with self._lock:
+            self._counts, self._values = state.counts, values
+            if self._display is not None:
+                self._display.row(self._row(state.elapsed))
         cost = time.perf_counter() - started
         pause = max(FIRST_INTERVAL, GROWTH * state.elapsed, ROW_SHARE * cost)
         self._next_row = state.elapsed + pause
 
     def summary(self, text: Callable[[], str]) -> None:
         """Print the result, if there is a log at all."""
-        self.close()
-        if self._opened:
-            self._print(f"\n{text()}")
+        self._end(text() if self._display is not None else "")
+
+    def _end(self, summary: str) -> None:
+        with self._lock:
+            if self._display is not None and not self._closed.is_set():
+                self._display.beat(self._moment())
+                self._display.close(summary)
+            self._closed.set()
+
+    def _live(self) -> None:
+        """Open the log once the run is a long one, and keep it moving."""
+        if self._display is None and self._closed.wait(PATIENCE):
+            return
+        self._open()
+        while not self._closed.wait(BEAT):
+            with self._lock:
+                if self._display is not None and not self._closed.is_set():
+                    self._display.beat(self._moment())
 
     def _open(self) -> None:
         with self._lock:
-            if not self._opened:
-                titles = COLUMNS.format("time", *self._titles, "best", "bound", "gap")
-                self._print(f"{self._header}\n\n{titles}")
-                self._opened = True
+            if self._display is None and not self._closed.is_set():
+                display = fitting_display()
+                display.open(
+                    self._header,
+                    COLUMNS.format("time", *self._titles, "best", "bound", "gap", "ETA"),
+                )
+                self._display = display
 
-    def _print(self, text: str) -> None:
-        with self._lock:
-            print(text, file=sys.stderr, flush=True)
+    @property
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self._started
+
+    def _left(self, elapsed: float) -> str:
+        """Return the seconds that are left, by estimate or limit."""
+        seconds = min(self._estimate, self._timeout) - elapsed
+        return "-" if seconds == math.inf else spoken_seconds(max(0.0, seconds))
+
+    def _row(self, elapsed: float) -> str:
+        cells = (f"{elapsed:.1f} s", *self._counts, *self._values, self._left(elapsed))
+        return COLUMNS.format(*cells)
+
+    def _moment(self) -> Moment:
+        elapsed = self._elapsed
+        best, _, gap = self._values
+        known = "" if best == "-" else f", best {best}, gap {gap}"
+        words = (
+            f"{spoken_seconds(elapsed)}  {self._counts[0]} {self._titles[0]}{known}, "
+            f"ETA {self._left(elapsed)}"
+        )
+        doing = f"  {self._doing}" if self._doing else ""
+        return Moment(elapsed, self._row(elapsed) + doing, self._share, words + doing)
+
+
+def spoken_seconds(seconds: float) -> str:
+    """Return a time as clocks show it.
+
+    Examples
+    --------
+    >>> [spoken_seconds(seconds) for seconds in (8.34, 125, 11400)]
+    ['8.3 s', '2:05', '3:10:00']
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, rest = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def header(family: Family, n_instances: int, space: ParameterSpace, segment: Segment) -> str:

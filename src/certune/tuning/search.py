@@ -172,7 +172,7 @@ def tune_again(
 def _tune_line(run: LineRun, options: RunOptions) -> LineTuningResult:
     family, instances, segment = run.family, run.instances, run.segment
     heading = header(family, len(instances), family.space, segment)
-    log = RunLog(heading, options.progress, score=family.score)
+    log = RunLog(heading, options.progress, score=family.score, timeout=options.timeout)
     with log, options.workplace(family) as place:
         try:
             status = run.collect(place.crew, options, log)

@@ -86,13 +86,16 @@ def tune_space(
 ) -> SpaceTuningResult:
     """Tune several parameters; options are checked. See :func:`certune.tune`."""
     heading = header_of_search(family, len(instances), family.space)
-    log = RunLog(heading, options.progress, ("boxes", "open"), family.score)
+    log = RunLog(heading, options.progress, ("boxes", "open"), family.score, options.timeout)
     # What a family remembers about an instance is shared by the boxes, so that workers are threads.
     with log, options.workplace(family, shares_objects=True) as place:
         search = _SpaceSearch(family, instances, place.crew, goal)
         try:
+            log.doing("the first setting")
             if search.begin(place):
+                log.doing("lines")
                 status = search.run(lambda: _reported(search, options.callbacks, log))
+                log.doing("plain runs of the best setting and the defaults")
                 result = search.result(status, place.last_crew())
                 log.summary(lambda: str(result))
                 return result
@@ -110,6 +113,7 @@ def _reported(search: _SpaceSearch, callbacks: Sequence[Callback], log: RunLog) 
         return False
     state = search.state
     if due:
+        log.doing("lines" if search.boxes is None else "boxes")
         log.row(state)
     return asked(callbacks, state)
 
