@@ -120,6 +120,7 @@ def run_scenario(
     """
     from certune.report.collecting import findings_of
     from certune.tuning import tune
+    from certune.tuning.cell_map import map_for_report
 
     history: list[tuple[float, float, float]] = []
 
@@ -149,6 +150,7 @@ def run_scenario(
             result,
             held_out,
             title=f"{scenario.family_name}: {_titled(scenario.data['files'])}",
+            cells=map_for_report(problem.family, problem.tuning),
             history=history,
             shared_rows=problem.shared_rows,
             command=command,

@@ -28,6 +28,7 @@ from certune.report.findings import (
     InstanceFinding,
     LearningFinding,
 )
+from certune.report.portraits import portrait_of
 from certune.scores import Score
 from certune.space import LogReal
 
@@ -133,6 +134,7 @@ def findings_of(
         needed_epsilon=needed_epsilon,
         cells=None if cells is None else _cells(cells, units),
         importance=() if cells is None else importance_of(cells),
+        portrait=portrait_of(result),
         history=tuple((time, units.of(best), units.of(bound)) for time, best, bound in history),
         environment=environment(),
         command=command,

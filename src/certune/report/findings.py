@@ -205,6 +205,7 @@ class Findings:
     needed_epsilon: float = 0.05
     cells: CellsFinding | None = None
     importance: tuple[Mapping[str, Any], ...] = ()
+    portrait: Mapping[str, Any] | None = None
     history: tuple[tuple[float, float, float], ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     command: str = ""

@@ -42,6 +42,7 @@ def page_of(findings: Findings) -> str:
         _landscape(findings),
         _strip(findings),
         _cells(findings),
+        _portrait(findings),
         _held_out(findings),
         _expectation(findings),
         _history(findings),
@@ -179,6 +180,37 @@ def _cells(findings: Findings) -> str:
         f"<section><h2>Map of two parameters</h2>{_figure('cells', label, caption)}"
         f"<h3>Importance</h3>{bars}{table}</section>"
     )
+
+
+PORTRAITS = {
+    "dendrogram": (
+        "The tree",
+        "Dendrogram of {instance} at the best setting",
+        "Merges by their linkage value; colours are the clusters that were found, and the dots below "
+        "are the true ones.",
+    ),
+    "path": (
+        "The coefficients",
+        "Coefficients of the model of {instance} as functions of the parameter",
+        "Coefficients of the largest columns; the line marks the best setting.",
+    ),
+    "graph": (
+        "The graph",
+        "Points of {instance} with their predicted classes at the best setting",
+        "Large points had their label given; crosses are wrong. Each point is drawn with its two "
+        "heaviest edges.",
+    ),
+}
+
+
+def _portrait(findings: Findings) -> str:
+    portrait = findings.portrait
+    if portrait is None:
+        return ""
+    title, label, caption = PORTRAITS[portrait["kind"]]
+    told = f"{caption} {portrait['instance']} is typical: its score is nearest to the mean."
+    figure = _figure("portrait", label.format(instance=portrait["instance"]), told)
+    return f"<section><h2>{title} at the optimum</h2>{figure}</section>"
 
 
 def _held_out(findings: Findings) -> str:

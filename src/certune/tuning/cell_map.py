@@ -11,11 +11,15 @@ from fractions import Fraction
 from typing import Any
 
 from certune.box import Box, Edge
+from certune.deadline import TimeIsUp, check_time, now, until
 from certune.dual.cells import CellMap
-from certune.errors import ParameterError
+from certune.errors import CertuneError, ParameterError
 from certune.families.base import BoxBound, Family
 from certune.space import Real
 from certune.tuning.instances import checked_family, checked_instances
+
+# The map in a report: a fine one if it takes less than so many seconds, or else a coarse one.
+REPORT_RESOLUTIONS, REPORT_SECONDS = (64, 16), 5.0
 
 
 def cell_map(
@@ -76,6 +80,7 @@ def cell_map(
     lowest, highest = (Fraction(end) for end in family.utility_range)
     slack = (highest - lowest) / resolution if family.tolerance else Fraction(0)
     while pending:
+        check_time()
         part, known, depths = pending.pop()
         bounds = tuple(
             old
@@ -101,6 +106,25 @@ def cell_map(
         pending += [(half, bounds, deeper) for half in reversed(part.split(edges[chosen]))]
     names = (_title(box, axes[0]), _title(box, axes[1]))
     return CellMap(names, rectangles, tuple(lower), tuple(upper), slack)
+
+
+def map_for_report(family: Family, instances: Sequence[Any]) -> CellMap | None:
+    """Return a map that is fine enough to be looked at, or None if that would take long.
+
+    For families with two free coordinates and bounds on boxes.
+    """
+    if family.space.n_free != 2 or not family.bounds_boxes:
+        return None
+    for resolution in REPORT_RESOLUTIONS:
+        try:
+            with until(now() + REPORT_SECONDS):
+                return cell_map(family, instances, resolution=resolution)
+        except TimeIsUp:
+            continue
+        except CertuneError:
+            # Such as three weights, which are no plane of two intervals.
+            return None
+    return None
 
 
 def _narrowed(bound: BoxBound, old: BoxBound | None) -> BoxBound:

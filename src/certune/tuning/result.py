@@ -236,12 +236,15 @@ class TuningResult(Generalization):
         title : str, optional
             Headline.
         cells : CellMap, optional
-            What :func:`certune.cell_map` returned for two parameters, to be drawn as well.
+            What :func:`certune.cell_map` returned for two parameters, to be drawn as well; by
+            default a map that takes a few seconds.
         """
         from certune.report import findings_of, write_report
+        from certune.tuning.cell_map import map_for_report
 
         if held_out is not None and not isinstance(held_out, HeldOutEvaluation):
             held_out = self.evaluate(held_out)
+        cells = cells or map_for_report(self.family, self.instances)
         write_report(path, findings_of(self, held_out, title=title, cells=cells))
 
     @property

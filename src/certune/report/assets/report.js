@@ -327,6 +327,67 @@
       label: { show: true, position: "right", color: colour("ink"), formatter: (p) => `${shown(100 * p.value, 3)} %` } }],
   }));
 
+
+  // What the algorithm does at the optimum: a tree, a path of coefficients or a graph.
+  const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D3B", "#7A5CA8", "#A3A500", "#B0413E"];
+  const shade = (k) => (k < 0 ? colour("soft") : palette[k % palette.length]);
+  const portraits = {
+    dendrogram: ({ joints, leaves }) => {
+      const top = Math.max(...joints.map((j) => j[4])) || 1, n = leaves.length;
+      return {
+        grid: { left: narrow() ? 56 : 70, right: 18, top: 12, bottom: 30 },
+        tooltip: tooltip({ formatter: (p) => p.seriesIndex === 0 ? `merge at ${shown(p.data[4])}` : `point ${p.data[0] + 1} from the left: cluster ${p.data[2] + 1}${p.data[3] < 0 ? "" : `, truly ${p.data[3] + 1}`}` }),
+        xAxis: axisStyle({ type: "value", min: -1, max: n, show: false }),
+        yAxis: axisStyle({ type: "value", min: -0.06 * top, max: 1.02 * top, name: narrow() ? "" : "linkage value", nameLocation: "middle", nameGap: 52,
+          axisLabel: { color: colour("soft"), showMinLabel: false, showMaxLabel: false, formatter: (v) => v < 0 ? "" : shown(v, 3) } }),
+        series: [
+          { type: "custom", data: joints, encode: { x: [0, 1], y: [2, 3, 4] }, clip: true,
+            renderItem: (params, api) => {
+              const at = (x, y) => api.coord([x, y]);
+              const points = [at(api.value(0), api.value(2)), at(api.value(0), api.value(4)), at(api.value(1), api.value(4)), at(api.value(1), api.value(3))];
+              return { type: "polyline", shape: { points }, style: { stroke: shade(api.value(5)), fill: "none", lineWidth: 1.5 } };
+            } },
+          { type: "custom", data: leaves.map((leaf, i) => [i, -0.03 * top, ...leaf]), encode: { x: 0, y: 1 }, clip: true,
+            renderItem: (params, api) => {
+              const [cx, cy] = api.coord([api.value(0), api.value(1)]);
+              return { type: "circle", shape: { cx, cy, r: Math.max(1.5, Math.min(4.5, 0.35 * api.size([1, 0])[0])) }, style: { fill: shade(api.value(3) < 0 ? api.value(2) : api.value(3)) } };
+            } },
+        ],
+      };
+    },
+    path: ({ places, names, values }) => ({
+      grid: { left: narrow() ? 56 : 70, right: 18, top: narrow() ? 84 : 56, bottom: 48 },
+      legend: { top: 0, type: "scroll", textStyle: { color: colour("ink") }, inactiveColor: colour("rule"), pageTextStyle: { color: colour("ink") }, pageIconColor: colour("ink"), data: names },
+      tooltip: tooltip({ trigger: "axis", valueFormatter: (v) => shown(v, 4) }),
+      xAxis: axisStyle({ type: "log", name: axis.name, nameLocation: "middle", nameGap: 28, min: axis.low, max: axis.high }),
+      yAxis: axisStyle({ type: "value", name: narrow() ? "" : "coefficient", nameLocation: "middle", nameGap: 52, splitNumber: 4,
+        splitLine: { show: true, lineStyle: { color: colour("rule"), opacity: 0.6 } } }),
+      series: names.map((name, k) => ({ name, type: "line", showSymbol: false, data: places.map((x, i) => [x, values[k][i]]),
+        lineStyle: { color: shade(k), width: 2 }, itemStyle: { color: shade(k) },
+        markLine: k ? undefined : { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: colour("optimum"), width: 2, type: "solid" },
+          data: [{ xAxis: findings.best_params[axis.name] }] } })),
+    }),
+    graph: ({ nodes, edges, classes }) => {
+      const ends = (k) => { const v = nodes.map((r) => r[k]), m = 0.06 * (Math.max(...v) - Math.min(...v)) || 1; return { min: Math.min(...v) - m, max: Math.max(...v) + m }; };
+      return {
+        grid: { left: 12, right: 12, top: 40, bottom: 12 },
+        legend: { top: 0, type: "scroll", textStyle: { color: colour("ink") }, data: classes },
+        tooltip: tooltip({ formatter: (p) => p.seriesIndex === 0 ? "" : `${escaped(classes[p.value[2]])}, ${p.value[3] ? "label given" : p.value[4] === null ? "predicted" : p.value[4] ? "predicted, right" : "predicted, wrong"}` }),
+        xAxis: axisStyle({ type: "value", show: false, ...ends(0) }), yAxis: axisStyle({ type: "value", show: false, ...ends(1) }),
+        series: [
+          { type: "custom", silent: true, data: edges.map(([a, b, w]) => [nodes[a][0], nodes[a][1], nodes[b][0], nodes[b][1], w]), encode: { x: [0, 2], y: [1, 3] },
+            renderItem: (params, api) => {
+              const a = api.coord([api.value(0), api.value(1)]), b = api.coord([api.value(2), api.value(3)]);
+              return { type: "line", shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] }, style: { stroke: colour("soft"), opacity: 0.15 + 0.6 * api.value(4), lineWidth: 1 } };
+            } },
+          ...classes.map((name, k) => ({ name, type: "scatter", itemStyle: { color: shade(k) }, data: nodes.filter((r) => r[2] === k).map((r) => ({ value: r.slice(), symbolSize: r[3] ? 15 : 8,
+            symbol: r[4] === false ? "path://M2,0 L5,3 L8,0 L10,2 L7,5 L10,8 L8,10 L5,7 L2,10 L0,8 L3,5 L0,2 Z" : "circle" })) })),
+        ],
+      };
+    },
+  };
+  chart("portrait", () => portraits[findings.portrait.kind](findings.portrait));
+
   // Tables sort by the column whose title is pressed.
   for (const button of document.querySelectorAll("th button")) {
     button.addEventListener("click", () => {
