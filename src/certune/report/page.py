@@ -186,8 +186,8 @@ PORTRAITS = {
     "dendrogram": (
         "The tree",
         "Dendrogram of {instance} at the best setting",
-        "Merges by their linkage value; colours are the clusters that were found, and the dots below "
-        "are the true ones.",
+        "Merges by their linkage value; colours are the clusters that were found, and the dots "
+        "below are the true ones.",
     ),
     "path": (
         "The coefficients",

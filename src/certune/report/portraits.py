@@ -139,7 +139,9 @@ def coefficient_lines(family: Any, instance: Any, result: Any) -> dict[str, Any]
     }
 
 
-def label_graph(family: HarmonicLabeling, instance: Any, params: Mapping[str, Any]) -> Any:
+def label_graph(
+    family: HarmonicLabeling, instance: Any, params: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the points in the plane, their labels, and the heaviest edges.
 
     Returns
