@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from certune.families.logistic.smooth import Node
+from certune.families.logistic.newton import Node
 from certune.families.logistic.support import Face
 
 FloatArray = npt.NDArray[np.float64]

@@ -27,8 +27,8 @@ from certune.families.logistic.events import (
     is_unique,
     predicted_events,
 )
+from certune.families.logistic.newton import Factor, Node
 from certune.families.logistic.panels import Panel, PathPiece, Quantity
-from certune.families.logistic.smooth import Factor, Node
 from certune.families.logistic.support import Face, LassoProblem, lasso_at
 
 FloatArray = npt.NDArray[np.float64]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from numpy.polynomial import chebyshev
 from scipy.fft import dct
 
-from certune.families.logistic.smooth import Node
+from certune.families.logistic.newton import Node
 
 FloatArray = npt.NDArray[np.float64]
 

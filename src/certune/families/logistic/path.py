@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from certune.errors import ParameterError
 from certune.families.logistic.lasso import lasso_path, lasso_solution
+from certune.families.logistic.newton import Node
 from certune.families.logistic.panels import PathPiece, Quantity, values_at
 from certune.families.logistic.ridge import ridge_path, ridge_problem
-from certune.families.logistic.smooth import Node
 from certune.families.logistic.support import LassoProblem
 from certune.families.logistic.threads import one_thread
 from certune.families.logistic.training import TrainingData
@@ -138,7 +138,7 @@ def solution_at(data: TrainingData, lam: float, target: float) -> Solution:
     """
     if data.penalty == "l2":
         problem = ridge_problem(data.design, data.penalties, data.row_weights)
-        node: Node = problem.solve(lam, np.zeros(problem.design.shape[1]), target)
+        node: Node = problem.solve(lam, np.zeros(problem.size), target)
         everything = np.arange(data.design.shape[1])
         return Solution(problem.expanded(node.point), everything, node.radius)
     face, node = lasso_solution(

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.errors import UndecidedError
+from certune.families.logistic.newton import NewtonProblem, Node
 from certune.families.logistic.panels import Panel, PathPiece, Quantity
-from certune.families.logistic.smooth import Node, RotatedProblem, SmoothProblem
+from certune.families.logistic.smooth import RotatedProblem, SmoothProblem
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -58,14 +59,14 @@ def ridge_problem(
 
 
 def ridge_path(
-    problem: SmoothProblem, low: float, high: float, quantity: Quantity, target: float
+    problem: NewtonProblem, low: float, high: float, quantity: Quantity, target: float
 ) -> list[PathPiece]:
     """Follow the solution over ``[low, high]``.
 
     Parameters
     ----------
-    problem : SmoothProblem
-        From :func:`ridge_problem`.
+    problem : NewtonProblem
+        From :func:`ridge_problem`, or of several classes.
     low, high : float
         The range of lam, ``0 < low < high``.
     quantity : Quantity
@@ -93,7 +94,7 @@ def ridge_path(
         panel = Panel(low, high, solve, problem.expanded, quantity, CHECKS)
         for node in known:
             panel.put(node)
-        piece = panel.sample(DEGREES, np.zeros(problem.design.shape[1]), target)
+        piece = panel.sample(DEGREES, np.zeros(problem.size), target)
         if piece is not None:
             return [piece]
         middle = math.sqrt(low) * math.sqrt(high)

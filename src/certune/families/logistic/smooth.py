@@ -27,15 +27,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.special import expit
 
-from certune.errors import UndecidedError
+from certune.families.logistic.newton import Factor, NewtonProblem, Node, factorised
 from certune.kernels.logistic import (
     FACTOR_SLACK,
     MOST_REFINEMENTS,
     Design,
-    NearFactor,
     accurate_residual,
     distance_bound,
     refined,
@@ -45,105 +44,12 @@ from certune.kernels.logistic import (
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
-UNIT = 2.0**-53
-MOST_STEPS = 200
-# Once a step moves no margin by more than this, the factor of the Hessian is kept.
-CLOSE = 0.1
 # With a factor from close by the target may be missed by this factor.
 MOST_EXCESS = 10.0
 
 
 @dataclass(frozen=True)
-class Node:
-    """A solution at one value of lam.
-
-    Attributes
-    ----------
-    lam : float
-        The parameter.
-    point : ndarray
-        Coefficients, the intercept last.
-    radius : float
-        Proved bound of the Euclidean distance to the exact solution.
-    slope : ndarray
-        Derivative of the solution with respect to lam, approximately.
-    chances : ndarray
-        Of every row, the probability of the other class.
-    n_steps : int
-        Hessians that were factorised.
-    factor : Factor or None
-        The last one, of a Hessian close to `point`.
-    """
-
-    lam: float
-    point: FloatArray
-    radius: float
-    slope: FloatArray
-    chances: FloatArray
-    n_steps: int
-    factor: Factor | None = None
-
-
-@dataclass(frozen=True)
-class Factor:
-    """Cholesky factor L of the Hessian at a point, H = L L^T.
-
-    Attributes
-    ----------
-    anchor : ndarray
-        The point.
-    lower : ndarray
-        L.
-    diagonal : ndarray
-        Diagonal of H.
-    n_rows : int
-        Number of rows that the Hessian is a sum over.
-    """
-
-    anchor: FloatArray
-    lower: FloatArray
-    diagonal: FloatArray
-    n_rows: int
-
-    @cached_property
-    def is_accurate(self) -> bool:
-        """Whether the backward error is small against H itself.
-
-        Summation and factorisation change the entry (i, j) of H by at most a multiple of
-        sqrt(H_ii H_jj), whatever the scales of the columns.
-        """
-        spread = np.abs(self._inverse) @ np.sqrt(self.diagonal)
-        rounding = (self.n_rows + 8 * (len(self.lower) + 4)) * UNIT * float(spread @ spread)
-        return rounding < FACTOR_SLACK - 1.0
-
-    @cached_property
-    def _inverse(self) -> FloatArray:
-        inverse, _ = dtrtri(self.lower, lower=1)
-        return np.asarray(inverse)
-
-    def solve(self, vector: FloatArray) -> FloatArray:
-        """Return H^-1 times a vector."""
-        solution, _ = dpotrs(self.lower, vector, lower=1)
-        return np.asarray(solution)
-
-    def norm(self, vector: FloatArray) -> float:
-        """Return the norm of a vector with respect to H^-1."""
-        whitened, _ = dtrtrs(self.lower, vector, lower=1)
-        return float(np.linalg.norm(whitened)) * FACTOR_SLACK
-
-    @cached_property
-    def inverse_norm(self) -> float:
-        """Bound of the spectral norm of L^-1: its Frobenius norm."""
-        return float(np.linalg.norm(self._inverse)) * FACTOR_SLACK
-
-    @property
-    def near(self) -> NearFactor:
-        """The same as the compiled core takes it."""
-        return NearFactor(self.lower, self.inverse_norm, self.anchor)
-
-
-@dataclass(frozen=True)
-class SmoothProblem:
+class SmoothProblem(NewtonProblem):
     """The smooth problem of the module's docstring.
 
     Attributes
@@ -160,6 +66,11 @@ class SmoothProblem:
     linear: FloatArray
     quadratic: FloatArray
     weights: FloatArray | None = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return int(self.design.shape[1])
 
     @property
     def row_weights(self) -> Any:
@@ -191,11 +102,15 @@ class SmoothProblem:
         hessian = dsyrk(1.0, scaled.T, lower=1)
         diagonal = np.einsum("ii->i", hessian)
         diagonal += lam * self.quadratic
-        sizes = diagonal.copy()
-        lower, failed = dpotrf(hessian, lower=1, clean=1, overwrite_a=1)
-        if failed or not math.isfinite(lower[-1, -1]):
-            return None
-        return Factor(point, lower, sizes, len(self.design))
+        return factorised(hessian, point, len(self.design))
+
+    def factor_at(self, lam: float, point: FloatArray, chances: FloatArray) -> Factor | None:
+        """Factorise the Hessian at a point with these chances; None if it is singular."""
+        return self.factorise(lam, point, chances * (1.0 - chances))
+
+    def reach(self, step: FloatArray) -> float:
+        """Return by how much a step moves a margin at most."""
+        return float(np.abs(self.design @ step).max(initial=0.0))
 
     def with_column(self, factor: Factor, column: FloatArray, place: int) -> Factor | None:
         """Return the factor for one more column, whose coefficient is zero; None if singular.
@@ -223,57 +138,8 @@ class SmoothProblem:
         diagonal = np.insert(factor.diagonal, place, own)
         return Factor(np.insert(factor.anchor, place, 0.0), lower, diagonal, factor.n_rows)
 
-    def solve(self, lam: float, start: FloatArray, target: float) -> Node:
-        """Minimise by Newton's method.
-
-        Parameters
-        ----------
-        lam : float
-            The parameter.
-        start : ndarray
-            Where to start.
-        target : float
-            Stop when the proved distance to the solution is below this, or when it does not get
-            smaller any more.
-
-        Raises
-        ------
-        UndecidedError
-            If the Hessian is singular to working precision, so that no distance can be proved.
-        """
-        point = np.array(start, dtype=np.float64)
-        for n_steps in range(1, MOST_STEPS + 1):
-            gradient, chances = self.gradient(lam, point)
-            factor = self.factorise(lam, point, chances * (1.0 - chances))
-            if factor is None:
-                raise _singular(lam)
-            step = -factor.solve(gradient)
-            reach = float(np.abs(self.design @ step).max(initial=0.0))
-            point = point + self._share(lam, point, step, float(gradient @ step), reach) * step
-            if reach <= CLOSE and factor.is_accurate:
-                solution = self.refined(lam, point, factor, reach, target)
-                if math.isfinite(solution[1]):
-                    return Node(lam, *solution, n_steps, factor)
-        raise _singular(lam)
-
-    def _share(
-        self, lam: float, point: FloatArray, step: FloatArray, descent: float, reach: float
-    ) -> float:
-        """Return which part of a Newton step to take: as much as decreases the objective.
-
-        A part of log(1 + reach) / reach decreases it whatever the distance to the minimum.
-        """
-        if reach <= 1.0:
-            return 1.0
-        share, least = 1.0, math.log1p(reach) / reach
-        value = self._objective(lam, point)
-        while share > least:
-            if self._objective(lam, point + share * step) <= value + 0.1 * share * descent:
-                return share
-            share *= 0.5
-        return least
-
-    def _objective(self, lam: float, point: FloatArray) -> float:
+    def objective(self, lam: float, point: FloatArray) -> float:
+        """Return the value that is minimised."""
         losses = self.row_weights * np.logaddexp(0.0, -(self.design @ point))
         penalty = (self.linear + 0.5 * self.quadratic * point) @ point
         return float(losses.mean() + lam * penalty)
@@ -419,11 +285,3 @@ class RotatedProblem(SmoothProblem):
         """Return the coefficients in the original coordinates."""
         rank = self.basis.shape[1]
         return np.concatenate((point[..., :rank] @ self.basis.T, point[..., rank:]), axis=-1)
-
-
-def _singular(lam: float) -> UndecidedError:
-    return UndecidedError(
-        f"The solution at lam = {lam:.6g} cannot be proved in double precision: some columns are "
-        "(nearly) linearly dependent, or lam is too small for separable data; raise the lower end "
-        "of the range, standardise the columns, or remove dependent ones."
-    )

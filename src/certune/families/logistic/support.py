@@ -17,7 +17,8 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from certune.errors import UndecidedError
-from certune.families.logistic.smooth import UNIT, Node, SmoothProblem
+from certune.families.logistic.newton import UNIT, Node
+from certune.families.logistic.smooth import SmoothProblem
 from certune.kernels.logistic import accurate_transposed_product, penalised_minimum
 
 FloatArray = npt.NDArray[np.float64]
