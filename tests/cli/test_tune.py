@@ -183,7 +183,6 @@ MISTAKES = {
     ("tune", "linkage", "data/d0.csv", "--target", "label", "--holdout", "0.5"): "single instance",
     ("tune", "linkage", "data", "--target", "label", "--holdout", "0.99"): "some are left",
     ("tune", "linkage", "data", "--target", "label", "--distance", "euklid"): "euklid",
-    ("tune", "logistic", "points.csv", "--target", "label"): "two classes",
     ("tune", "nowhere:family", "data"): "cannot import the module 'nowhere'",
     ("tune", "math:pi", "data"): "must be a certune family",
     ("tune", "math:pie", "data"): "did you mean 'pi'",

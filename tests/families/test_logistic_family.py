@@ -56,8 +56,8 @@ NAN[4, 1] = np.nan
     [
         ((NAN, Y[:30], X[30:], Y[30:]), "X has the value nan in row 4, column 1"),
         ((X[:30], Y[:30], NAN[:10], Y[30:]), "X_val has the value nan"),
-        ((X[:30], ["yes"] * 30, X[30:], Y[30:]), "exactly two classes, got 1: 'yes'"),
-        ((X[:30], np.arange(30), X[30:], np.arange(10)), "exactly two classes, got 30: 0, 1"),
+        ((X[:30], ["yes"] * 30, X[30:], Y[30:]), "at least two classes, got only 'yes'"),
+        ((X[:30], np.arange(30) + 0.5, X[30:], Y[30:]), "numbers with fractions such as 0.5"),
         ((X[:30], Y[:30], X[30:], ["other"] * 10), "y_val has the label .*other"),
         ((X[:30], Y[:29], X[30:], Y[30:]), "one label for each of 30 rows"),
         ((X[:30], Y[:30], X[30:, :2], Y[30:]), "same columns, got 3 and 2"),

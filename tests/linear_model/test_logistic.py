@@ -10,8 +10,15 @@ import sklearn.linear_model as grid_models
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold, cross_val_score
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -178,7 +185,7 @@ def test_bad_data_are_refused():
     with pytest.raises(ValueError, match="Negative values"):
         model.fit(X, Y, sample_weight=-np.ones(len(Y)))
     blocks = [(np.flatnonzero(Y == 1), np.flatnonzero(Y == 0)), (np.arange(50), np.arange(50, 99))]
-    with pytest.raises(ct.InputError, match="fold 1: y must have exactly two classes, got 1"):
+    with pytest.raises(ct.InputError, match="fold 1: y must have at least two classes, got only"):
         clone(model).set_params(cv=blocks).fit(X, Y)
     frame = pd.DataFrame(X, columns=list("abcdef"))
     with pytest.raises(ct.InputError, match="column 'b' of X .*'text' in row 0.*OneHotEncoder"):
@@ -196,3 +203,79 @@ def test_constant_and_duplicate_columns():
         model = LogisticRegressionCV(Cs=(0.1, 1.0), l1_ratios=(ratio,)).fit(wide, Y)
         assert model.coef_[0, 6] == 0.0
         assert np.isfinite(model.coef_).all()
+
+
+SEVERAL, CLASSES = load_iris(return_X_y=True)
+SEVERAL, CLASSES = scale(SEVERAL)[::2], np.array(["rose", "lily", "iris"])[CLASSES[::2]]
+SEVERAL_SCORINGS = ["accuracy", "neg_log_loss", "roc_auc_ovr", "neg_brier_score"]
+
+
+@pytest.mark.parametrize("scoring", SEVERAL_SCORINGS)
+def test_several_classes_as_in_scikit_learn(scoring):
+    shared = {"Cs": np.geomspace(0.1, 2.0, 3), "scoring": scoring, "cv": 2}
+    shared["class_weight"] = {"rose": 2.0}
+    theirs = grid_models.LogisticRegressionCV(
+        **shared, solver="newton-cholesky", tol=1e-11, l1_ratios=(0.0,), use_legacy_attributes=False
+    ).fit(SEVERAL, CLASSES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RangeWarning)
+        ours = LogisticRegressionCV(**shared, use_legacy_attributes=False).fit(SEVERAL, CLASSES)
+    np.testing.assert_allclose(ours.scores_, theirs.scores_, atol=1e-8)
+    assert ours.best_score_ >= theirs.scores_.mean(axis=0).max() - 1e-8
+    assert ours.upper_bound_ >= ours.best_score_ >= ours.landscape_(1.0) - 1e-8
+    assert ours.coef_.shape == theirs.coef_.shape and ours.intercept_.shape == (3,)
+    np.testing.assert_allclose(ours.coefs_paths_, theirs.coefs_paths_, atol=1e-6)
+    plain = grid_models.LogisticRegression(
+        C=ours.C_, solver="newton-cholesky", tol=1e-12, class_weight={"rose": 2.0}
+    ).fit(SEVERAL, CLASSES)
+    np.testing.assert_allclose(ours.coef_, plain.coef_, atol=1e-7)
+    np.testing.assert_allclose(ours.intercept_, plain.intercept_, atol=1e-7)
+    np.testing.assert_allclose(ours.predict_proba(SEVERAL), plain.predict_proba(SEVERAL), atol=1e-8)
+
+
+@pytest.mark.parametrize("l1_ratios", [None, (0.0,)])
+@pytest.mark.parametrize("legacy", [True, False])
+def test_shapes_of_attributes_are_those_of_scikit_learn(l1_ratios, legacy):
+    shared = {"Cs": [0.1, 1.0], "cv": 2, "use_legacy_attributes": legacy, "scoring": "accuracy"}
+    for rows, labels in ((X, Y), (SEVERAL, CLASSES)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ours = LogisticRegressionCV(**shared, l1_ratios=l1_ratios).fit(rows, labels)
+            theirs = grid_models.LogisticRegressionCV(**shared, l1_ratios=l1_ratios)
+            theirs.fit(rows, labels)
+        for name in ("C_", "Cs_", "l1_ratio_", "l1_ratios_", "coef_", "intercept_", "n_iter_"):
+            assert np.shape(getattr(ours, name)) == np.shape(getattr(theirs, name)), name
+        for name in ("scores_", "coefs_paths_"):
+            found, expected = getattr(ours, name), getattr(theirs, name)
+            if legacy:
+                assert list(found) == list(expected)
+                found, expected = list(found.values()), list(expected.values())
+            assert np.shape(found) == np.shape(expected), name
+
+
+def test_one_model_for_each_class():
+    options = {"Cs": (0.1, 1.0), "cv": 2, "multi_class": "ovr", "scoring": "neg_log_loss"}
+    model = LogisticRegressionCV(**options).fit(SEVERAL, CLASSES)
+    single = grid_models.LogisticRegression(C=model.C_[0], solver="newton-cholesky", tol=1e-12)
+    plain = OneVsRestClassifier(single).fit(SEVERAL, CLASSES)
+    np.testing.assert_allclose(
+        model.predict_proba(SEVERAL), plain.predict_proba(SEVERAL), atol=1e-8
+    )
+    assert model.predict(SEVERAL).tolist() == plain.predict(SEVERAL).tolist()
+    sparse_model = LogisticRegressionCV(**options, l1_ratios=(1.0,)).fit(SEVERAL, CLASSES)
+    assert sparse_model.coef_.shape == (3, 4) and (sparse_model.coef_ == 0.0).any()
+    own = OneVsRestClassifier(LogisticRegressionCV(Cs=(0.1, 1.0), cv=2)).fit(SEVERAL, CLASSES)
+    assert len({float(part.C_[0]) for part in own.estimators_}) > 1
+
+
+def test_what_several_classes_cannot_have_is_refused():
+    for options, message in (
+        ({"scoring": "roc_auc"}, "is for two classes, and y has 3; use scoring='roc_auc_ovr'"),
+        ({"l1_ratios": (1.0,)}, "multi_class='ovr'"),
+        ({"multi_class": "auto"}, "multi_class must be one of"),
+    ):
+        with pytest.raises(ct.ParameterError, match=message):
+            LogisticRegressionCV(Cs=(0.1, 1.0), **options).fit(SEVERAL, CLASSES)
+    ordered = np.sort(CLASSES)
+    with pytest.raises(ct.InputError, match="fold 1: y_val has the label .*stratified folds"):
+        LogisticRegressionCV(Cs=(0.1, 1.0), cv=KFold(3)).fit(SEVERAL, ordered)

@@ -93,6 +93,7 @@ def _logistic_regression(
     negligible.
     """
     from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -106,6 +107,8 @@ def _logistic_regression(
         fit_intercept=family.fit_intercept,
         **options,
     )
+    if family.multi_class == "ovr" and any(instance.n_classes > 2 for instance in instances):
+        model = OneVsRestClassifier(model)
     return make_pipeline(StandardScaler(), model) if family.standardize else model
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegressionCV as GridLogisticRegressionCV
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from certune.errors import InputError, ParameterError
 from certune.families.logistic import ClassificationInstance, RegularizedLogistic
@@ -30,12 +28,14 @@ from certune.linear_model.search import (
 FloatArray = npt.NDArray[np.float64]
 
 DEFAULT_RANGE = (1e-4, 1e4)
+SCHEMES = ("multinomial", "ovr")
 METRIC_OF_SCORING = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced-accuracy",
     "neg_brier_score": "brier",
     "neg_log_loss": "log-loss",
     "roc_auc": "roc-auc",
+    "roc_auc_ovr": "roc-auc",
 }
 # A log-loss beyond this counts as this; that of guessing is the logarithm of the number of classes.
 LARGEST_LOSS = 32.0
@@ -64,7 +64,7 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
     penalty : {"l2", "l1"}, optional
         The older way to choose the penalty.
     scoring : {"accuracy", "neg_log_loss", "balanced_accuracy", "roc_auc", "neg_brier_score"}
-        Score of a fold, accuracy by default.
+        Score of a fold, accuracy by default; "roc_auc_ovr" for several classes.
     class_weight : dict or "balanced", optional
         Weights of the classes in the fit.
     n_jobs : int, optional
@@ -77,6 +77,10 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
     selection : {"best", "one-standard-error", "robust"}, default="best"
         Which C to choose: the best one; the smallest whose score is within one standard error of
         the best; or the centre of the widest range of C with nearly the best score.
+    multi_class : {"multinomial", "ovr"}, default="multinomial"
+        How more than two classes are modelled: by one model of all, with the l2 penalty; or by one
+        model for each class against the rest, all with the same C. To choose a C for each class,
+        use :class:`sklearn.multiclass.OneVsRestClassifier`.
 
     Attributes
     ----------
@@ -133,6 +137,7 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         random_state: Any = None,
         use_legacy_attributes: Any = True,
         selection: str = "best",
+        multi_class: str = "multinomial",
     ) -> None:
         self.Cs = Cs
         self.l1_ratios = l1_ratios
@@ -152,26 +157,9 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
         self.selection = selection
+        self.multi_class = multi_class
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Find the best C by cross-validation and fit the model with it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights in the fits and in the scores of folds, at least 0.
-        **params : dict
-            ``groups`` for the splitter; with metadata routing, whatever was requested.
-
-        Returns
-        -------
-        LogisticRegressionCV
-            The fitted estimator.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         penalty, selection = self._penalty(), checked_selection(self.selection)
         ends = checked_range("Cs", self.Cs, DEFAULT_RANGE)
         check_frame(X)
@@ -188,7 +176,7 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         fit_weight = self._fit_weight(labels, scored_weight)
         family = RegularizedLogistic(
             penalty, metric=self._metric(), fit_intercept=bool(self.fit_intercept), C=ends,
-            max_loss=LARGEST_LOSS,
+            max_loss=LARGEST_LOSS, multi_class=self._scheme(penalty),
         )  # fmt: skip
         folds = self._folds(features, labels, sample_weight, params)
         instances = [
@@ -202,7 +190,6 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         )
         self._set_model(family, everything, C)
         self._set_attributes(penalty, ends)
-        return self
 
     def _penalty(self) -> str:
         ratios = self.l1_ratios
@@ -229,20 +216,35 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
                 f"{self.scoring!r}; other scores have no exact function of C, search for them "
                 "with GridSearchCV."
             )
+        if name == "roc_auc" and self.classes_.size > 2:
+            raise ParameterError(
+                f"scoring='roc_auc' is for two classes, and y has {self.classes_.size}; use "
+                "scoring='roc_auc_ovr', the mean of the areas of each class against the rest."
+            )
         return METRIC_OF_SCORING[name]
 
     def _check_classes(self) -> None:
-        if self.classes_.size == 2:
-            return
         if self.classes_.size == 1:
             raise InputError(
                 "This solver needs samples of at least 2 classes in the data, but the data "
                 f"contains only one class: {self.classes_.tolist()[0]!r}."
             )
-        raise InputError(
-            "Only binary classification is supported. The type of the target is multiclass: y has "
-            f"{self.classes_.size} classes."
-        )
+
+    def _scheme(self, penalty: str) -> str:
+        if not isinstance(self.multi_class, str) or self.multi_class not in SCHEMES:
+            raise ParameterError(f"multi_class must be one of {SCHEMES}, got {self.multi_class!r}.")
+        if penalty == "l1" and self.multi_class == "multinomial" and self.classes_.size > 2:
+            raise ParameterError(
+                "Only binary classification is supported. The type of the target is multiclass, "
+                "and the path of a multinomial model with the l1 penalty has no stated error: use "
+                "multi_class='ovr', one model for each class against the rest, or the l2 penalty."
+            )
+        return self.multi_class
+
+    @property
+    def _unit(self) -> int:
+        """scikit-learn does not halve the Brier score of several classes."""
+        return 2 if self.scoring == "neg_brier_score" and self.classes_.size > 2 else 1
 
     def _fit_weight(self, labels: npt.NDArray[Any], sample_weight: Any) -> FloatArray | None:
         """Return the weights in the fit: those of samples times those of classes."""
@@ -267,23 +269,6 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
             )
         weights = np.asarray(table)[np.searchsorted(self.classes_, labels)]
         return np.asarray(weights if sample_weight is None else weights * sample_weight)
-
-    def _folds(
-        self, X: FloatArray, y: npt.NDArray[Any], sample_weight: Any, params: dict[str, Any]
-    ) -> list[Any]:
-        from sklearn import get_config
-
-        splitter = check_cv(self.cv, y, classifier=True)
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
-            return list(splitter.split(X, y, **routed.splitter.split))
-        unknown = set(params) - {"groups"}
-        if unknown:
-            raise ParameterError(
-                f"fit got unexpected arguments {sorted(unknown)}: only groups is passed on to the "
-                "splitter, unless sklearn.set_config(enable_metadata_routing=True)."
-            )
-        return list(splitter.split(X, y, **params))
 
     def _instance(
         self,
@@ -323,25 +308,40 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
                 for instance, value in zip(self.result_.instances, best, strict=True)
             ]
             C = float(np.mean(best))
-        self.C_: Any = np.array([C])
-        self.coef_ = np.mean([model.coef for model in models], axis=0)[None]
-        self.intercept_ = np.array([float(np.mean([model.intercept for model in models]))])
+        self.C_: Any = np.full(self._n_models, C)
+        self.coef_ = np.atleast_2d(np.mean([model.coef for model in models], axis=0))
+        self.intercept_ = np.mean([np.atleast_1d(model.intercept) for model in models], axis=0)
+
+    @property
+    def _n_models(self) -> int:
+        """Number of rows of coefficients: one for two classes, otherwise one for each class."""
+        return 1 if self.classes_.size == 2 else int(self.classes_.size)
+
+    @property
+    def _labels(self) -> list[Any]:
+        """Labels of the rows of coefficients."""
+        return list(self.classes_[-self._n_models :].tolist())
 
     def _set_attributes(self, penalty: str, ends: tuple[float, float]) -> None:
         """Set what scikit-learn's estimator has beside the model."""
         self.Cs_ = grid_of(self.Cs, *ends)
-        scores = self._fold_scores(self.Cs_)
+        scores = self._fold_scores(self.Cs_)[:, :, None]
         ratio = 1.0 if penalty == "l1" else 0.0
         # One path of coefficients for each fold; programs read this as a number of iterations.
-        self.n_iter_: Any = np.ones((1, len(scores), self.Cs_.size), dtype=np.int32)
+        steps = np.ones((1, *scores.shape), dtype=np.int32)
         if self.use_legacy_attributes:
-            self.scores_: Any = {label: scores for label in self.classes_[1:].tolist()}
-            self.l1_ratio_: Any = np.array([ratio])
+            self.n_iter_: Any = self._without_ratios(steps)
+            self.scores_: Any = {label: self._without_ratios(scores) for label in self._labels}
+            self.l1_ratio_: Any = np.full(self._n_models, ratio)
             self.l1_ratios_: Any = np.array([None if self.l1_ratios is None else ratio])
             return
         self.C_, self.l1_ratio_, self.l1_ratios_ = float(self.C_[0]), ratio, np.array([ratio])
-        self.scores_ = scores[:, None]
-        self.n_iter_ = self.n_iter_[0][:, None]
+        self.scores_ = np.swapaxes(scores, 1, 2)
+        self.n_iter_ = np.swapaxes(steps[0], 1, 2)
+
+    def _without_ratios(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Drop the last axis, that of the ratios, if none were given."""
+        return values[..., 0] if self.l1_ratios is None else values
 
     @property
     def coefs_paths_(self) -> Any:
@@ -349,19 +349,49 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         family, rows = self.result_.family, []
         for instance in self.result_.instances:
             models = [family.solve(instance, {"C": C}) for C in self.Cs_.tolist()]
-            ends = [[model.intercept] if self.fit_intercept else [] for model in models]
-            rows.append(
-                [np.append(model.coef, end) for model, end in zip(models, ends, strict=True)]
-            )
+            rows.append([self._coefficients_of(model) for model in models])
+        # The axes are fold, C, class and coefficient.
         paths = np.array(rows)
-        if self.use_legacy_attributes:
-            return {label: paths for label in self.classes_[1:].tolist()}
-        return paths[:, None, :, None]
+        if not self.use_legacy_attributes:
+            return paths[:, None]
+        own = [paths[:, :, number] for number in range(self._n_models)]
+        if self.l1_ratios is not None:
+            own = [path[:, :, None] for path in own]
+        return dict(zip(self._labels, own, strict=True))
+
+    def _coefficients_of(self, model: Any) -> FloatArray:
+        """Return the coefficients of a model, a row for each class, with the intercept last."""
+        coefficients = np.atleast_2d(model.coef)
+        if not self.fit_intercept:
+            return coefficients
+        return np.column_stack((coefficients, np.atleast_1d(model.intercept)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the chances of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            A column for each of `classes_`.
+        """
+        check_is_fitted(self)
+        if self.multi_class == "ovr" and self.classes_.size > 2:
+            return np.asarray(self._predict_proba_lr(X))
+        return np.asarray(super().predict_proba(X))
 
     def _get_scorer(self) -> Any:
         return get_scorer("accuracy" if self.scoring in (None, "warn") else self.scoring)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        try:
+            is_l1 = self._penalty() == "l1"
+        except ParameterError:
+            is_l1 = False
+        tags.classifier_tags.multi_class = not is_l1 or self.multi_class == "ovr"
         return tags

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import sklearn.linear_model as grid_models
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
-from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from certune.errors import InputError, ParameterError
@@ -45,7 +43,6 @@ class _CertifiedRegression(CertifiedSearch):
     """What the three estimators share; each of them also derives from scikit-learn's."""
 
     fit_intercept: bool
-    cv: Any
 
     def _validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray, Any]:
         check_frame(X)
@@ -72,23 +69,6 @@ class _CertifiedRegression(CertifiedSearch):
             self._instance(X, y, weights, scored, fold, number)
             for number, fold in enumerate(self._folds(X, y, weights, params), 1)
         ]
-
-    def _folds(
-        self, X: FloatArray, y: FloatArray, weights: Any, params: dict[str, Any]
-    ) -> list[Any]:
-        from sklearn import get_config
-
-        splitter = check_cv(self.cv)
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=weights, **params)
-            return list(splitter.split(X, y, **routed.splitter.split))
-        unknown = set(params) - {"groups"}
-        if unknown:
-            raise ParameterError(
-                f"fit got unexpected arguments {sorted(unknown)}: only groups is passed on to the "
-                "splitter, unless sklearn.set_config(enable_metadata_routing=True)."
-            )
-        return list(splitter.split(X, y, **params))
 
     @staticmethod
     def _instance(
@@ -189,25 +169,7 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
         self.alpha_per_target = alpha_per_target
         self.selection = selection
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Find the best alpha and fit the model with it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights in the fits and, for leave-one-out, in the score.
-        **params : dict
-            ``groups`` for the splitter; with metadata routing, whatever was requested.
-
-        Returns
-        -------
-        RidgeCV
-            The fitted estimator.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         selection = checked_selection(self.selection)
         if selection == "one-standard-error" and self.cv is None:
             raise ParameterError(
@@ -234,7 +196,6 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
             grid = np.asarray(self.alphas, dtype=np.float64).tolist()
             columns = [path.left_out_residuals(alpha) ** 2 for alpha in grid]
             self.cv_results_ = np.column_stack(columns)
-        return self
 
     def _metric(self) -> str:
         if self.scoring is None:
@@ -266,6 +227,37 @@ class _CertifiedNet(_CertifiedRegression):
     n_jobs: Any
     verbose: Any
     positive: bool
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        copy_X: bool = True,
+        cv: Any = None,
+        verbose: Any = False,
+        n_jobs: Any = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "best",
+    ) -> None:
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
 
     def _fit_ratios(
         self, X: Any, y: Any, sample_weight: Any, ratios: list[float], params: dict[str, Any]
@@ -402,59 +394,9 @@ class LassoCV(_CertifiedNet, grid_models.LassoCV):
     alpha = 0.003925, squared error 2991.800
     """
 
-    def __init__(
-        self,
-        *,
-        eps: float = 1e-3,
-        alphas: Any = 100,
-        fit_intercept: bool = True,
-        precompute: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        copy_X: bool = True,
-        cv: Any = None,
-        verbose: Any = False,
-        n_jobs: Any = None,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "best",
-    ) -> None:
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.copy_X = copy_X
-        self.cv = cv
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Find the best alpha by cross-validation and fit the model with it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights in the fits and in the errors of folds, at least 0.
-        **params : dict
-            ``groups`` for the splitter; with metadata routing, whatever was requested.
-
-        Returns
-        -------
-        LassoCV
-            The fitted estimator.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         self._fit_ratios(X, y, sample_weight, [1.0], params)
         del self.l1_ratio_
-        return self
 
 
 class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
@@ -516,40 +458,14 @@ class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
         random_state: Any = None,
         selection: str = "best",
     ) -> None:
+        super().__init__(
+            eps=eps, alphas=alphas, fit_intercept=fit_intercept, precompute=precompute,
+            max_iter=max_iter, tol=tol, copy_X=copy_X, cv=cv, verbose=verbose, n_jobs=n_jobs,
+            positive=positive, random_state=random_state, selection=selection,
+        )  # fmt: skip
         self.l1_ratio = l1_ratio
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cv = cv
-        self.copy_X = copy_X
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Find the best alpha by cross-validation and fit the model with it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights in the fits and in the errors of folds, at least 0.
-        **params : dict
-            ``groups`` for the splitter; with metadata routing, whatever was requested.
-
-        Returns
-        -------
-        ElasticNetCV
-            The fitted estimator.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         try:
             ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
         except (TypeError, ValueError):
@@ -560,4 +476,3 @@ class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
                 f"{self.l1_ratio!r}; use RidgeCV for 0."
             )
         self._fit_ratios(X, y, sample_weight, ratios.tolist(), params)
-        return self

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import get_config
+from sklearn.base import is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import process_routing
 
 from certune.dual import DualFunction, PiecewiseFunction, sum_of
 from certune.dual.scales import middle
@@ -33,7 +38,7 @@ WIDER = 1e3
 MOST_ENTRIES = 200_000_000
 
 
-class CertifiedSearch:
+class CertifiedSearch(ABC):
     """Mixin of models whose parameter is tuned exactly.
 
     Attributes
@@ -43,6 +48,50 @@ class CertifiedSearch:
     """
 
     result_: LineTuningResult
+    cv: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Find the best setting by cross-validation and fit the model with it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels of classes, or targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights in the fits and in the scores of folds, at least 0; the scores of the folds of
+            :class:`RidgeCV` do not count them, as in scikit-learn.
+        **params : dict
+            ``groups`` for the splitter; with metadata routing, whatever was requested.
+
+        Returns
+        -------
+        object
+            The fitted estimator.
+        """
+        self._fit(X, y, sample_weight, params)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
+        """Set the fitted attributes."""
+
+    def _folds(
+        self, X: FloatArray, y: npt.NDArray[Any], sample_weight: Any, params: dict[str, Any]
+    ) -> list[tuple[IndexArray, IndexArray]]:
+        """Return training and validation rows of every fold."""
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return list(splitter.split(X, y, **routed.splitter.split))
+        unknown = set(params) - {"groups"}
+        if unknown:
+            raise ParameterError(
+                f"fit got unexpected arguments {sorted(unknown)}: only groups is passed on to the "
+                "splitter, unless sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return list(splitter.split(X, y, **params))
 
     def _search(self, family: Family, instances: Sequence[Any], n_jobs: Any, verbose: Any) -> None:
         result = tune(family, instances, n_jobs=n_jobs, progress=bool(verbose))
@@ -55,22 +104,22 @@ class CertifiedSearch:
 
         As in scikit-learn, losses are negated.
         """
-        return _shifted(self.result_.landscape, self._offset)
+        return _shifted(self.result_.landscape, self._offset, self._unit)
 
     @property
     def best_score_(self) -> float:
         """Mean score of the best setting, losses negated; see `selection` for another choice."""
-        return float(self.result_.best_value_exact + self._offset)
+        return float(self._unit * (self.result_.best_value_exact + self._offset))
 
     @property
     def upper_bound_(self) -> float:
         """No setting of the range has a larger mean score."""
-        return float(self.result_.upper_bound_exact + self._offset)
+        return float(self._unit * (self.result_.upper_bound_exact + self._offset))
 
     @property
     def gap_(self) -> float:
         """How far the best setting can be from the optimum: bound minus score."""
-        return self.result_.gap
+        return self._unit * self.result_.gap
 
     @property
     def best_region_(self) -> list[tuple[float, float]]:
@@ -89,6 +138,11 @@ class CertifiedSearch:
         start = Fraction(score.at_zero)
         return start if score.greater_is_better else -start
 
+    @property
+    def _unit(self) -> int:
+        """By what a score is multiplied to give scikit-learn's."""
+        return 1
+
     def _fold_scores(self, grid: FloatArray) -> FloatArray:
         """Return the scores of all folds at values of the parameter, a row for each fold.
 
@@ -100,7 +154,7 @@ class CertifiedSearch:
             for place in np.flatnonzero(np.isnan(values)).tolist():
                 values[place] = self.result_.family.run(instance, float(grid[place]))
             rows.append(values)
-        return np.asarray(np.array(rows) + float(self._offset))
+        return np.asarray(self._unit * (np.array(rows) + float(self._offset)))
 
     def _chosen(self, selection: str, simple_is_low: bool, quiet_above: bool = False) -> float:
         """Return the parameter that a rule selects, and warn if it is at the end of the range.
@@ -147,15 +201,15 @@ class CertifiedSearch:
             f"The best {name} = {best:.6g} lies at the end of the range [{low:.6g}, {high:.6g}]; "
             f"try the range ({wider[0]:.6g}, {wider[1]:.6g}).",
             RangeWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
-def _shifted(function: DualFunction, offset: Fraction) -> DualFunction:
-    if not offset:
-        return function
-    constant = PiecewiseFunction.constant(function.low, function.high, offset, function.name)
-    return sum_of([function, constant])
+def _shifted(function: DualFunction, offset: Fraction, unit: int) -> DualFunction:
+    if offset:
+        constant = PiecewiseFunction.constant(function.low, function.high, offset, function.name)
+        function = sum_of([function, constant])
+    return function if unit == 1 else function * Fraction(unit)
 
 
 def checked_selection(selection: Any) -> str:

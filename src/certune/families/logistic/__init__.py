@@ -2,7 +2,7 @@
 
 from certune.families.logistic.family import RegularizedLogistic, inverse_strength
 from certune.families.logistic.instance import ClassificationInstance
-from certune.families.logistic.model import LogisticModel
+from certune.families.logistic.model import LogisticModel, SeveralClassesModel
 from certune.families.logistic.path import CoefficientPath
 from certune.families.logistic.rosset import SurrogatePath, surrogate_excess_bound
 
@@ -11,6 +11,7 @@ __all__ = [
     "CoefficientPath",
     "LogisticModel",
     "RegularizedLogistic",
+    "SeveralClassesModel",
     "SurrogatePath",
     "inverse_strength",
     "surrogate_excess_bound",

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +106,33 @@ def weighted_count(
         groups[share].append(step)
     start = PiecewiseFunction.constant(low, high, constant, "lam")
     return sum_of([start, *(sum_of(steps) * share for share, steps in groups.items())])
+
+
+def class_shares(
+    weights: Sequence[Fraction], labels: Sequence[Any], balanced: bool
+) -> list[Fraction]:
+    """Return how much each point counts; the sum is 1.
+
+    Parameters
+    ----------
+    weights : sequence of Fraction
+        Weights of the points.
+    labels : sequence
+        Their classes.
+    balanced : bool
+        Whether all classes count alike, as far as they occur.
+    """
+    if not balanced:
+        total = sum(weights, Fraction(0))
+        return [weight / total for weight in weights]
+    totals = {label: Fraction(0) for label in labels}
+    for label, weight in zip(labels, weights, strict=True):
+        totals[label] += weight
+    present = sum(total > 0 for total in totals.values())
+    return [
+        weight / (present * totals[label]) if weight else Fraction(0)
+        for label, weight in zip(labels, weights, strict=True)
+    ]
 
 
 def _with_end(

@@ -26,15 +26,14 @@ from certune.dual import DualFunction, PiecewisePolynomial
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family, Params
 from certune.families.logistic.instance import ClassificationInstance
-from certune.families.logistic.model import LogisticModel
-from certune.families.logistic.path import (
-    CoefficientPath,
-    coefficient_path,
-    solution_at,
-)
+from certune.families.logistic.model import LogisticModel, SeveralClassesModel
+from certune.families.logistic.path import CoefficientPath
 from certune.families.logistic.rosset import SurrogatePath, surrogate_dual, surrogate_path
 from certune.families.logistic.scoring import MARGIN_TARGET, METRICS, Metric, metric_of
+from certune.families.logistic.several.classes import SeveralClasses
+from certune.families.logistic.several.scores import several_metric
 from certune.families.logistic.strength import Strength
+from certune.families.logistic.task import ManyClasses, TwoClasses
 from certune.families.logistic.training import TrainingData
 from certune.pfaffian.bounds.applications import logistic_surrogate_structure
 from certune.pfaffian.structure import HomogeneousStructure
@@ -42,10 +41,9 @@ from certune.scores import Score
 from certune.space import LogReal, ParameterSpace, Segment
 
 PENALTIES = ("l1", "l2")
+SCHEMES = ("multinomial", "ovr")
 # Share of the tolerance at which curves are aimed; five stated errors must fit into a gap.
 CURVE_SHARE = 0.05
-# Aim for single solutions.
-SOLUTION_TARGET = 1e-13
 LARGEST_LAM = 1e100
 DEFAULT_LAM = (1e-4, 10.0)
 
@@ -77,9 +75,17 @@ class RegularizedLogistic(Family):
     C : tuple of float, optional
         Range of scikit-learn's C instead of one of lam. For instances of different sizes one C
         is not one lam, see Notes; that of cross-validation is C.
+    multi_class : {"multinomial", "ovr"}, default="multinomial"
+        How instances with more than two classes are modelled: by one model whose chances are
+        the exponentials of decisions over their sum, for the l2 penalty; or by one model for each
+        class against the rest, all with the same parameter.
 
     Notes
     -----
+    With several classes the Brier score is half the squared distance of chances and truth, so
+    that it lies between 0 and 1 as for two, and the ROC AUC is the mean over the classes of that
+    of each against the rest.
+
     scikit-learn's ``LogisticRegression`` minimises C times the *sum* of losses plus
     ``|b|_2^2 / 2``, or plus ``|b|_1``. For m training points, C = 1 / (2 m lam) with l2 and
     C = 1 / (m lam) with l1;
@@ -106,7 +112,9 @@ class RegularizedLogistic(Family):
         max_loss: float = 2.0,
         tolerance: float = 1e-8,
         C: tuple[float, float] | None = None,
+        multi_class: str = "multinomial",
     ) -> None:
+        self.multi_class = _choice("multi_class", multi_class, SCHEMES)
         self.penalty = _choice("penalty", penalty, PENALTIES)
         self.metric = _choice("metric", metric, METRICS)
         self.fit_intercept = _flag("fit_intercept", fit_intercept)
@@ -185,6 +193,8 @@ class RegularizedLogistic(Family):
         parts += [f"fit_intercept={self.fit_intercept}, standardize={self.standardize}"]
         if not self._scored.is_exact:
             parts.append(f"max_loss={self.max_loss}, tolerance={self._tolerance}")
+        if self.multi_class != "multinomial":
+            parts.append(f"multi_class={self.multi_class!r}")
         return f"RegularizedLogistic({', '.join(parts)})"
 
     @property
@@ -195,7 +205,19 @@ class RegularizedLogistic(Family):
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
         self._check_kind(instance)
-        self._scored.check(instance)
+        if instance.n_classes == 2:
+            self._scored.check(instance)
+            return
+        several_metric(self.metric, self.max_loss).check(instance)
+        self._check_scheme(instance)
+
+    def _check_scheme(self, instance: ClassificationInstance) -> None:
+        if self.penalty == "l1" and self.multi_class == "multinomial":
+            raise InputError(
+                f"{instance!r} has {instance.n_classes} classes, and the path of a multinomial "
+                "model with penalty='l1' has no stated error: use multi_class='ovr', one model "
+                "for each class, or penalty='l2'"
+            )
 
     @staticmethod
     def _check_kind(instance: Any) -> None:
@@ -217,6 +239,7 @@ class RegularizedLogistic(Family):
         instance : ClassificationInstance
             The data, of which only the weight of the training points matters.
         """
+        self._check_kind(instance)
         doubled = 2.0 if self.penalty == "l2" else 1.0
         return Strength(self.parameter, doubled * instance.total_weight)
 
@@ -225,7 +248,9 @@ class RegularizedLogistic(Family):
         self._check_kind(instance)
         return TrainingData(instance, self.penalty, self.fit_intercept, self.standardize)
 
-    def solve(self, instance: ClassificationInstance, params: Params) -> LogisticModel:
+    def solve(
+        self, instance: ClassificationInstance, params: Params
+    ) -> LogisticModel | SeveralClassesModel:
         """Fit the model at one value of the parameter.
 
         Parameters
@@ -237,13 +262,19 @@ class RegularizedLogistic(Family):
 
         Returns
         -------
-        LogisticModel
+        LogisticModel or SeveralClassesModel
             Coefficients with a proved error, and what is special about the columns.
         """
-        data, lam = self.data(instance), self._lam(instance, params)
-        solution = solution_at(data, lam, SOLUTION_TARGET)
-        function = data.centred(solution.coefficients)
-        return LogisticModel(lam, function, instance.classes, solution.radius, *data.columns)
+        return self._task(instance).model(self._lam(instance, params))
+
+    def _task(self, instance: ClassificationInstance) -> TwoClasses | ManyClasses:
+        """Return what is scored on an instance."""
+        data = self.data(instance)
+        if instance.n_classes == 2:
+            return TwoClasses(data, self._scored)
+        self._check_scheme(instance)
+        several = SeveralClasses(data, self.multi_class == "multinomial")
+        return ManyClasses(several, several_metric(self.metric, self.max_loss))
 
     def run_exact(self, instance: ClassificationInstance, params: Params) -> Fraction:
         """Utility at one value of the parameter; for losses a float within the tolerance.
@@ -254,17 +285,17 @@ class RegularizedLogistic(Family):
             If a validation point lies on the boundary between the classes up to the error of
             the solution.
         """
-        data, lam = self.data(instance), self._lam(instance, params)
-        return self._scored.at(solution_at(data, lam, SOLUTION_TARGET), data)
+        return self._task(instance).utility_at(self._lam(instance, params))
 
     def path(self, instance: ClassificationInstance) -> CoefficientPath:
         """Return the coefficients as functions of lam over the whole range."""
-        return self._path(self.data(instance), *self.strength(instance).span(*self.range))
+        span = self.strength(instance).span(*self.range)
+        return self._task(instance).path(*span, self._target)
 
-    def _path(self, data: TrainingData, low: float, high: float) -> CoefficientPath:
-        metric = self._scored
-        target = MARGIN_TARGET if metric.is_exact else CURVE_SHARE * self._tolerance
-        return coefficient_path(data, low, high, metric.quantity(data), target)
+    @property
+    def _target(self) -> float:
+        """Aim for the error of what is followed along a path."""
+        return MARGIN_TARGET if self._scored.is_exact else CURVE_SHARE * self._tolerance
 
     def dual(self, instance: ClassificationInstance, along: Segment | None = None) -> DualFunction:
         """Utility as a function of the parameter.
@@ -291,9 +322,9 @@ class RegularizedLogistic(Family):
             raise ParameterError(
                 f"{self.parameter} must be the coordinate of the segment, got {along!r}"
             )
-        data, strength, metric = self.data(instance), self.strength(instance), self._scored
-        path = self._path(data, *strength.span(segment.low, segment.high))
-        along_lam = metric.along(path, data, lambda lam: solution_at(data, lam, SOLUTION_TARGET))
+        strength, metric = self.strength(instance), self._scored
+        span = strength.span(segment.low, segment.high)
+        along_lam = self._task(instance).utility(*span, self._target)
         function = strength.function(along_lam, segment.low, segment.high)
         if isinstance(function, PiecewisePolynomial):
             return function.clip(0.0, metric.largest)
@@ -312,6 +343,11 @@ class RegularizedLogistic(Family):
         """
         if instance.weights is not None:
             raise ParameterError("surrogates are for training points without weights")
+        if instance.n_classes > 2:
+            raise ParameterError(
+                f"surrogates are for two classes, got {instance.n_classes}; those of each class "
+                "against the rest are instance.one_versus_rest(number)"
+            )
         return surrogate_path(self.data(instance), *self.lam, epsilon)
 
     def surrogate_dual(

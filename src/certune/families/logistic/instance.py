@@ -1,4 +1,4 @@
-"""One problem of binary classification: training and validation data.
+"""One problem of classification: training and validation data.
 
 Everything that the fit of a model sees is fixed and checked here once; numbers are taken to be
 exact from this point on. The setting is that of `sec:logistic-distributional`.
@@ -21,10 +21,13 @@ from certune.families.rows import checked_features, checked_weights
 
 FloatArray = NDArray[np.float64]
 
+# A model has coefficients for each class; more labels than this are numbers or names.
+MOST_CLASSES = 1000
+
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class ClassificationInstance:
-    """Data to fit a binary classifier, and data to judge it.
+    """Data to fit a classifier, and data to judge it.
 
     The value is immutable: arrays are copied and read-only.
 
@@ -33,11 +36,11 @@ class ClassificationInstance:
     X : array-like of shape (m, p)
         Finite features of the training data.
     y : array-like of shape (m,)
-        Labels, of exactly two classes: numbers, strings or other sortable values.
+        Labels, of two classes or more: numbers, strings or other sortable values.
     X_val : array-like of shape (m', p)
         Features of the validation data.
     y_val : array-like of shape (m',)
-        Their labels. It may happen that all are of one class; both utilities are defined then.
+        Their labels. It may happen that all are of one class; most scores are defined then.
     name : str, optional
         Shown in messages and reports.
     sample_weight, sample_weight_val : array-like, optional
@@ -49,9 +52,9 @@ class ClassificationInstance:
     X, X_val : ndarray
         Features.
     y, y_val : ndarray of float
-        Labels as -1 and 1, in the order of `classes`.
+        Labels as -1 and 1 for two classes, as 0, 1, 2, ... for several, in the order of `classes`.
     classes : tuple
-        The two labels, sorted.
+        The labels, sorted.
     weights, weights_val : ndarray of float or None
         The weights; None if all are 1.
 
@@ -70,7 +73,7 @@ class ClassificationInstance:
     y: FloatArray
     X_val: FloatArray
     y_val: FloatArray
-    classes: tuple[Any, Any]
+    classes: tuple[Any, ...]
     name: str | None
     weights: FloatArray | None
     weights_val: FloatArray | None
@@ -101,18 +104,59 @@ class ClassificationInstance:
         classes = _classes(labels)
         fields = {
             "X": features,
-            "y": _signs(labels, classes),
+            "y": _coded(labels, classes),
             "X_val": validation,
-            "y_val": _validation_signs(held_out, classes),
+            "y_val": _coded_validation(held_out, classes),
             "classes": classes,
             "name": name,
             "weights": weights,
             "weights_val": checked_weights(sample_weight_val, "sample_weight_val", len(validation)),
         }
+        self._set(fields)
+
+    def _set(self, fields: dict[str, Any]) -> None:
         for field, value in fields.items():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
             object.__setattr__(self, field, value)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes of the training data."""
+        return len(self.classes)
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """Numbers of the classes of the training points, from 0 on."""
+        return _numbers(self.y, self.n_classes)
+
+    @property
+    def codes_val(self) -> NDArray[np.intp]:
+        """Numbers of the classes of the validation points."""
+        return _numbers(self.y_val, self.n_classes)
+
+    def one_versus_rest(self, number: int) -> ClassificationInstance:
+        """Return the problem of telling one class from all others; features are shared.
+
+        Parameters
+        ----------
+        number : int
+            Which class, from 0 on.
+        """
+        problem = object.__new__(ClassificationInstance)
+        problem._set(
+            {
+                "X": self.X,
+                "y": np.where(self.codes == number, 1.0, -1.0),
+                "X_val": self.X_val,
+                "y_val": np.where(self.codes_val == number, 1.0, -1.0),
+                "classes": (False, True),
+                "name": self.name,
+                "weights": self.weights,
+                "weights_val": self.weights_val,
+            }
+        )
+        return problem
 
     @property
     def n_features(self) -> int:
@@ -172,29 +216,46 @@ def _labels(values: ArrayLike, what: str, size: int) -> NDArray[Any]:
     return array
 
 
-def _classes(labels: NDArray[Any]) -> tuple[Any, Any]:
+def _classes(labels: NDArray[Any]) -> tuple[Any, ...]:
     try:
         found = np.unique(labels).tolist()
     except TypeError as error:
         raise InputError(f"y must have sortable labels: {error}") from error
-    if len(found) != 2:
-        shown = ", ".join(map(repr, found[:5])) + (", ..." if len(found) > 5 else "")
+    if len(found) < 2:
         raise InputError(
-            f"y must have exactly two classes, got {len(found)}: {shown}; a model of one class or "
-            "of many is not a binary classifier"
+            f"y must have at least two classes, got only {found[0]!r}; there is nothing to tell "
+            "apart in one"
         )
-    return found[0], found[1]
+    if len(found) > 2 and labels.dtype.kind == "f" and (labels != np.rint(labels)).any():
+        raise InputError(
+            f"y must be classes, got numbers with fractions such as {found[0]!r} and {found[1]!r}: "
+            "for a target that is a number use certune.RegressionInstance"
+        )
+    if len(found) > MOST_CLASSES:
+        raise InputError(
+            f"y must have at most {MOST_CLASSES} classes, got {len(found)}; a model of regression "
+            "is for numbers, see certune.RegressionInstance"
+        )
+    return tuple(found)
 
 
-def _signs(labels: NDArray[Any], classes: tuple[Any, Any]) -> FloatArray:
-    return np.where(labels == classes[1], 1.0, -1.0)
+def _coded(labels: NDArray[Any], classes: tuple[Any, ...]) -> FloatArray:
+    if len(classes) == 2:
+        return np.where(labels == classes[1], 1.0, -1.0)
+    return np.searchsorted(np.asarray(classes), labels).astype(np.float64)
 
 
-def _validation_signs(labels: NDArray[Any], classes: tuple[Any, Any]) -> FloatArray:
+def _coded_validation(labels: NDArray[Any], classes: tuple[Any, ...]) -> FloatArray:
     known = np.isin(labels, np.asarray(classes))
     if not known.all():
         raise InputError(
             f"y_val has the label {labels[~known][0]!r}, which is not among the classes "
             f"{classes} of the training data"
         )
-    return _signs(labels, classes)
+    return _coded(labels, classes)
+
+
+def _numbers(coded: FloatArray, n_classes: int) -> NDArray[np.intp]:
+    if n_classes == 2:
+        return (coded > 0.0).astype(np.intp)
+    return coded.astype(np.intp)

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, dtrtrs
 
 from certune.errors import UndecidedError
-from certune.kernels.logistic import FACTOR_SLACK, NearFactor
+from certune.kernels.logistic import FACTOR_SLACK, MOST_REFINEMENTS, NearFactor
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -116,6 +118,20 @@ class Factor:
         return NearFactor(self.lower, self.inverse_norm, self.anchor)
 
 
+class PathProblem(Protocol):
+    """What can be solved for every lam, with a proved error."""
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+
+    def solve(self, lam: float, start: FloatArray, target: float) -> Node:
+        """Return the solution at one lam."""
+
+    def expanded(self, point: FloatArray) -> FloatArray:
+        """Return the coefficients that a point, or rows of points, stand for."""
+
+
 class NewtonProblem(ABC):
     """A convex problem for every lam, minimised by Newton's method with a proved error."""
 
@@ -203,6 +219,51 @@ class NewtonProblem(ABC):
                 return share
             share *= 0.5
         return least
+
+
+def refined_by(
+    problem: NewtonProblem,
+    judge: Callable[[FloatArray, float], tuple[FloatArray, float, FloatArray]],
+    start: FloatArray,
+    factor: Factor,
+    moved: float,
+    target: float,
+) -> tuple[FloatArray, float, FloatArray]:
+    """Refine a point with one factor for as long as its error bound gets smaller.
+
+    Parameters
+    ----------
+    problem : NewtonProblem
+        The problem.
+    judge : callable
+        Gets a point and a bound of how far its decisions are from where the factor belongs to;
+        returns the gradient, the bound of the error, and the chances.
+    start : ndarray
+        The point.
+    factor : Factor
+        Of a Hessian close by.
+    moved : float
+        No decision at the start differs by more than this from where the factor belongs to.
+    target : float
+        The error that suffices.
+
+    Returns
+    -------
+    tuple
+        The best point, the bound of its error, and the chances there.
+    """
+    point, best, smallest, at_best = start, start, math.inf, np.empty(0)
+    for _ in range(MOST_REFINEMENTS):
+        gradient, radius, chances = judge(point, moved)
+        gain = radius / smallest if radius < smallest else 1.0
+        if radius < smallest or at_best.size == 0:
+            best, smallest, at_best = point, radius, chances
+        if smallest <= target or gain > 0.5:
+            break
+        step = -factor.solve(gradient)
+        moved += problem.reach(step)
+        point = point + step
+    return best, smallest, at_best
 
 
 def factorised(hessian: FloatArray, anchor: FloatArray, n_rows: int) -> Factor | None:

@@ -86,7 +86,14 @@ class CoefficientPath:
                 f"lam must lie in the range [{self.starts[0]}, {self.stops[-1]}] of the path, got "
                 f"{lam!r}."
             )
-        index = max(int(np.searchsorted(self.starts, lam, side="right")) - 1, 0)
+        return self.on_piece(self.index(lam), lam)
+
+    def index(self, lam: float) -> int:
+        """Return the number of the piece that a lam lies on."""
+        return max(int(np.searchsorted(self.starts, lam, side="right")) - 1, 0)
+
+    def on_piece(self, index: int, lam: float) -> FloatArray:
+        """Return the coefficients at a point of one piece, up to the stated errors."""
         piece = self.pieces[index]
         return self.expanders[index](values_at(piece.points, (piece.local(lam),))[0])
 

@@ -25,6 +25,7 @@ from certune.families.logistic.accuracy import (
     stacked,
     weighted_count,
 )
+from certune.families.logistic.instance import ClassificationInstance
 from certune.families.logistic.path import CoefficientPath, Solution
 from certune.families.logistic.training import TrainingData
 from certune.families.logistic.utility import UNIT
@@ -45,7 +46,7 @@ class Pairs:
     Attributes
     ----------
     above, below : ndarray of int
-        Points of the second and of the first class.
+        Points of the class, the second of two, and of the others.
     shares : list of Fraction
         How much each pair counts.
     """
@@ -55,21 +56,26 @@ class Pairs:
     shares: list[Fraction]
 
     @classmethod
-    def of(cls, data: TrainingData) -> Pairs:
-        """Return all pairs of the validation data."""
-        signs, weights = data.instance.y_val, data.instance.exact_validation_weights
-        second, first = np.flatnonzero(signs > 0.0), np.flatnonzero(signs < 0.0)
+    def of(cls, instance: ClassificationInstance, number: int = 1) -> Pairs:
+        """Return all pairs of validation points, of a class and of the rest."""
+        codes, weights = instance.codes_val, instance.exact_validation_weights
+        second, first = np.flatnonzero(codes == number), np.flatnonzero(codes != number)
         total = sum((weights[i] for i in second), Fraction(0)) * sum(
             (weights[i] for i in first), Fraction(0)
         )
         above, below = np.repeat(second, first.size), np.tile(first, second.size)
-        if data.instance.weights_val is None:
+        if instance.weights_val is None:
             return cls(above, below, [1 / total] * above.size)
         shares = [
             weights[i] * weights[j] / total
             for i, j in zip(above.tolist(), below.tolist(), strict=True)
         ]
         return cls(above, below, shares)
+
+    def weighted(self, wins: list[int]) -> Fraction:
+        """Return the sum of numbers of pairs, each times how much the pair counts."""
+        pairs = zip(wins, self.shares, strict=True)
+        return sum((win * share for win, share in pairs if win), Fraction(0))
 
     def chosen(self, which: IndexArray) -> Pairs:
         """Return some of the pairs."""
@@ -85,7 +91,7 @@ def orders_at(solution: Solution, data: TrainingData) -> npt.NDArray[np.int64]:
     UndecidedError
         If two decisions are closer to each other than they are known.
     """
-    pairs, rows = Pairs.of(data), _unsigned(data)
+    pairs, rows = Pairs.of(data.instance), _unsigned(data)
     features = solution.columns[solution.columns < data.kept.size]
     apart = rows[pairs.above][:, features] - rows[pairs.below][:, features]
     sizes = np.sqrt((apart**2).sum(axis=1))
@@ -111,9 +117,7 @@ def orders_at(solution: Solution, data: TrainingData) -> npt.NDArray[np.int64]:
 
 def area_at(solution: Solution, data: TrainingData) -> Fraction:
     """Return the area at one solution."""
-    wins = orders_at(solution, data).tolist()
-    pairs = zip(wins, Pairs.of(data).shares, strict=True)
-    return sum((win * share for win, share in pairs if win), Fraction(0)) / 2
+    return Pairs.of(data.instance).weighted(orders_at(solution, data).tolist()) / 2
 
 
 def area_dual(
@@ -133,7 +137,7 @@ def area_dual(
         Plain answers for all pairs at a value of lam, as of :func:`orders_at`; asked at an end of
         the range that is not certain.
     """
-    pairs = Pairs.of(data)
+    pairs = Pairs.of(data.instance)
     margins = margin_polynomials(path, data.validation)
     n_pieces, width = len(path.pieces), margins.coefficients.shape[1]
     signs = data.instance.y_val
@@ -145,10 +149,10 @@ def area_dual(
     for start in range(0, pairs.above.size, many):
         part = pairs.chosen(np.arange(start, min(start + many, pairs.above.size)))
         polynomials, ties = _differences(path, data, part, decisions, errors)
-        wins = _apart(certain_signs(polynomials, np.zeros(ties.size, dtype=bool)))
+        wins = apart_at_events(certain_signs(polynomials, np.zeros(ties.size, dtype=bool)))
         strict += wins
         if ties.any():
-            weak += _apart(certain_signs(polynomials, np.ones(ties.size, dtype=bool)))
+            weak += apart_at_events(certain_signs(polynomials, np.ones(ties.size, dtype=bool)))
         else:
             weak += wins
 
@@ -162,7 +166,7 @@ def area_dual(
     return weighted_count([*strict, *weak], shares * 2, low, high, answers)
 
 
-def _apart(certain: list[Parts]) -> list[Parts]:
+def apart_at_events(certain: list[Parts]) -> list[Parts]:
     """Leave a gap where answers change at the very end of a piece.
 
     A tie ends where a coefficient enters, and the lam of such an event is known up to

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.errors import UndecidedError
-from certune.families.logistic.newton import NewtonProblem, Node
+from certune.families.logistic.newton import Node, PathProblem
 from certune.families.logistic.panels import Panel, PathPiece, Quantity
 from certune.families.logistic.smooth import RotatedProblem, SmoothProblem
 
@@ -59,13 +59,13 @@ def ridge_problem(
 
 
 def ridge_path(
-    problem: NewtonProblem, low: float, high: float, quantity: Quantity, target: float
+    problem: PathProblem, low: float, high: float, quantity: Quantity, target: float
 ) -> list[PathPiece]:
     """Follow the solution over ``[low, high]``.
 
     Parameters
     ----------
-    problem : NewtonProblem
+    problem : PathProblem
         From :func:`ridge_problem`, or of several classes.
     low, high : float
         The range of lam, ``0 < low < high``.

@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from certune.dual import DualFunction, PiecewisePolynomial
 from certune.errors import InputError
-from certune.families.logistic.accuracy import right_share
+from certune.families.logistic.accuracy import class_shares, right_share
 from certune.families.logistic.instance import ClassificationInstance
 from certune.families.logistic.panels import Quantity
 from certune.families.logistic.path import CoefficientPath, Solution
@@ -145,18 +145,7 @@ class Accuracy(Metric):
     def shares(self, data: TrainingData) -> list[Fraction]:
         """Return how much each validation point counts; the sum is 1."""
         weights = data.instance.exact_validation_weights
-        signs = data.instance.y_val.tolist()
-        if not self.balanced:
-            total = sum(weights, Fraction(0))
-            return [weight / total for weight in weights]
-        totals = {sign: Fraction(0) for sign in signs}
-        for sign, weight in zip(signs, weights, strict=True):
-            totals[sign] += weight
-        present = sum(total > 0 for total in totals.values())
-        return [
-            weight / (present * totals[sign]) if weight else Fraction(0)
-            for sign, weight in zip(signs, weights, strict=True)
-        ]
+        return class_shares(weights, data.instance.y_val.tolist(), self.balanced)
 
     def at(self, solution: Solution, data: TrainingData) -> Fraction:
         """Return the share."""

@@ -30,10 +30,9 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.special import expit
 
-from certune.families.logistic.newton import Factor, NewtonProblem, Node, factorised
+from certune.families.logistic.newton import Factor, NewtonProblem, Node, factorised, refined_by
 from certune.kernels.logistic import (
     FACTOR_SLACK,
-    MOST_REFINEMENTS,
     Design,
     accurate_residual,
     distance_bound,
@@ -248,18 +247,12 @@ class RotatedProblem(SmoothProblem):
         self, lam: float, point: FloatArray, factor: Factor, moved: float, target: float
     ) -> tuple[FloatArray, float, FloatArray, FloatArray]:
         """Refine a point; its error is bounded in the original coordinates."""
-        best, smallest, at_best = point, math.inf, np.empty(0)
-        for _ in range(MOST_REFINEMENTS):
-            inside, radius, chances = self._judged(lam, point, factor, moved)
-            gain = radius / smallest if radius < smallest else 1.0
-            if radius < smallest or at_best.size == 0:
-                best, smallest, at_best = point, radius, chances
-            if smallest <= target or gain > 0.5:
-                break
-            step = -factor.solve(inside)
-            moved += float(np.abs(self.design @ step).max(initial=0.0))
-            point = point + step
-        return best, smallest, -factor.solve(self.penalty_gradient(best)), at_best
+
+        def judge(point: FloatArray, moved: float) -> tuple[FloatArray, float, FloatArray]:
+            return self._judged(lam, point, factor, moved)
+
+        best, radius, chances = refined_by(self, judge, point, factor, moved, target)
+        return best, radius, -factor.solve(self.penalty_gradient(best)), chances
 
     def _judged(
         self, lam: float, point: FloatArray, factor: Factor, moved: float

@@ -1,0 +1,1 @@
+"""Logistic regression of several classes: multinomial, or one class against the rest."""
