@@ -137,13 +137,13 @@ def test_a_plateau_of_everything_is_the_largest_box(result):
 
 
 def test_bootstrap_counts_the_best_candidates(result):
+    cover = result.cover()
     found = result.bootstrap(200, random_state=3)
     assert found.n_resamples == 200 and sum(found.shares) == pytest.approx(1.0)
     assert (np.diff(found.shares) <= 0).all() and "200 resamples" in str(found)
     # By hand, in floats: how often no candidate has a larger sum than the best setting.
     rng = np.random.default_rng(3)
     weights = rng.multinomial(N, np.full(N, 1 / N), size=200).astype(float)
-    cover = result.cover()
     tuned = np.array([result.evaluation.utilities], dtype=float)
     totals = weights @ np.concatenate([tuned, cover.utilities.astype(float)]).T
     share = (totals[:, 0] >= totals.max(axis=1) - 1e-9).mean()

@@ -1,9 +1,10 @@
 """Branch and bound: the proved optimum over several parameters.
 
 The space is cut into boxes.  On a box every instance has a proved upper bound; a box whose bounds
-sum to no more than the best setting so far is finished, the most promising other one is halved.
-The largest bound of an unfinished box bounds everything, so that the search can end at any time
-with a gap.  Families are seen through `Family.bound_on_box` and `Family.dual` only.
+sum to no more than the best setting so far is finished.  The most promising other one is looked at
+more closely: a few more instances are bounded on it, or, if all are or if that teaches nothing, it
+is halved.  The largest bound of an unfinished box bounds everything, so that the search can end at
+any time with a gap.  Families are seen through `Family.bound_on_box` and `Family.dual` only.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from certune.tuning.line_search import LineSearch
 # Boxes that are halved between two looks at the queue; fixed, so that the search is the same for
 # any number of workers.
 BATCH = 8
+# Instances that are bounded on a box before the next look at the queue: at least so many, and at
+# least one of so many.  Few at a time, so that the bound of everything falls from the start.
+SLICE, SLICES = 4, 16
 # Bounds of single instances between two line searches, once the search is under way.
 BOUNDS_PER_LINE = 512
 # Boxes that were halved as often as this in every direction are left open; before that, from
@@ -36,16 +40,24 @@ MOST_HALVINGS, FIRST_CHECK = 40, 45
 class Node:
     """A box with the sum of its bounds over all instances.
 
-    ``bounds`` are those of the instances, none if the box was finished early; ``bounded`` is False
-    for a stratum that was not looked at yet; ``n_new`` is how many bounds were computed for it.
+    ``bounds`` are those of the instances, none if the box was finished early; the instances from
+    number ``pending`` on were not bounded on this box: their bounds are those of a box around it.
+    ``promising`` tells whether it was worth while to bound the last ones; ``n_new`` is how many
+    bounds were computed in the last step.
     """
 
     box: Box
     upper: Fraction
     bounds: tuple[BoxBound, ...] = field(repr=False)
     depth: int = 0
-    bounded: bool = True
+    pending: int = 0
+    promising: bool = True
     n_new: int = 0
+
+    @property
+    def to_be_halved(self) -> bool:
+        """Is there nothing more to learn on the box as a whole?"""
+        return self.pending == len(self.bounds) or not self.promising
 
     @property
     def settled(self) -> bool:
@@ -111,6 +123,7 @@ class BranchAndBound:
         self._queue: list[tuple[Fraction, int, Node]] = []
         self._n_bounds = 0
         self._highest = Fraction(family.utility_range[1])
+        self._slice = max(SLICE, -(-len(instances) // SLICES))
         self._slack = Fraction(family.tolerance) * len(instances)
         self._finished_upper = Fraction(family.utility_range[0]) * len(instances)
         self.strata = family.strata()
@@ -121,7 +134,7 @@ class BranchAndBound:
         lowest = Fraction(family.utility_range[0])
         for number, box in enumerate(self.strata):
             unknown = BoxBound(lowest, self._highest, (0.0,) * len(box.edges))
-            node = Node(box, everything, (unknown,) * len(instances), bounded=False)
+            node = Node(box, everything, (unknown,) * len(instances))
             self.cover.uppers[number] = everything
             heapq.heappush(self._queue, (-everything, number, node))
         self._next_number = len(self.strata)
@@ -155,7 +168,7 @@ class BranchAndBound:
         return upper <= self.best_total + self._slack
 
     def step(self) -> None:
-        """Halve the most promising boxes; raises `TimeIsUp` and leaves the search as it was."""
+        """Look at the most promising boxes; raises `TimeIsUp` and leaves the search as it was."""
         taken: list[tuple[Fraction, int, Node]] = []
         while not self.finished and len(taken) < BATCH:
             taken.append(heapq.heappop(self._queue))
@@ -177,25 +190,27 @@ class BranchAndBound:
     def _work(self, taken: list[tuple[Fraction, int, Node]]) -> None:
         found: list[list[Node]] = [[] for _ in taken]
         edges: list[Edge | None] = [None] * len(taken)
-        jobs: list[tuple[int, Node, Box]] = []
+        jobs: list[tuple[int, Node]] = []
         for place, (_, _, node) in enumerate(taken):
             if node.box.n_free <= 1:
                 found[place] = [Node(node.box, self._exact_upper(node.box), ())]
-            elif not node.bounded:
-                jobs.append((place, node, node.box))
+            elif not node.to_be_halved:
+                jobs.append((place, node))
             else:
                 edge = edges[place] = node.best_edge
-                jobs += [(place, node, half) for half in node.box.split(edge)]
+                half = replace(node, depth=node.depth + 1, pending=0, promising=True)
+                jobs += [(place, replace(half, box=box)) for box in node.box.split(edge)]
         threshold = self.best_total + self._slack
-        results = self._crew.map(lambda job: self._bounded(job[1], job[2], threshold), jobs)
-        for (place, _, _), result in zip(jobs, results, strict=True):
+        results = self._crew.map(lambda job: self._bounded(job[1], threshold), jobs)
+        for (place, _), result in zip(jobs, results, strict=True):
             found[place].append(result)
         for (_, number, node), halved, nodes in zip(taken, edges, found, strict=True):
             self._place(number, node, halved, nodes)
 
     def _place(self, number: int, parent: Node, edge: Edge | None, found: list[Node]) -> None:
-        self.n_nodes += len(found)
         numbers = [number]
+        if parent.pending == 0 or edge is not None:
+            self.n_nodes += len(found)
         if edge is not None:
             numbers = [self._next_number, self._next_number + 1]
             self._next_number += 2
@@ -209,7 +224,7 @@ class BranchAndBound:
                 continue
             if node.settled:
                 self._accept(node)
-            elif node.box.n_free <= 1 or _too_small(node):
+            elif node.box.n_free <= 1 or (node.to_be_halved and _too_small(node)):
                 self.stuck.append(node)
             else:
                 heapq.heappush(self._queue, (-node.upper, place, node))
@@ -227,28 +242,32 @@ class BranchAndBound:
                 "centre give less: bound_on_box and run of the family disagree."
             )
 
-    def _bounded(self, parent: Node, box: Box, threshold: Fraction) -> Node:
-        """Bound a box, the same or a part of the parent's; stop as soon as it is finished."""
-        depth = parent.depth + parent.bounded
-        total = parent.upper
-        bounds = list(parent.bounds)
-        n_new = 0
-        for number, known in enumerate(parent.bounds):
-            if known.settled:
-                continue
-            check_time()
-            instance = self._instances[number]
-            with blaming(instance, number):
-                found = self._family.bound_on_box(instance, box, known.reuse)
-            found = replace(
-                found, lower=max(found.lower, known.lower), upper=min(found.upper, known.upper)
-            )
-            bounds[number] = found
-            n_new += 1
-            total += found.upper - known.upper
-            if total <= threshold:
-                return Node(box, total, (), depth, n_new=n_new)
-        return Node(box, total, tuple(bounds), depth, n_new=n_new)
+    def _bounded(self, node: Node, threshold: Fraction) -> Node:
+        """Bound the next instances on a box; stop as soon as it is finished."""
+        total = node.upper
+        bounds = list(node.bounds)
+        number, n_new, promising = node.pending, 0, False
+        while number < len(bounds) and n_new < self._slice:
+            known = bounds[number]
+            if not known.settled:
+                found = bounds[number] = self._tightened(number, known, node.box)
+                promising |= found.upper < self._highest
+                n_new += 1
+                total += found.upper - known.upper
+                if total <= threshold:
+                    return Node(node.box, total, (), node.depth, n_new=n_new)
+            number += 1
+        return Node(node.box, total, tuple(bounds), node.depth, number, promising, n_new)
+
+    def _tightened(self, number: int, known: BoxBound, box: Box) -> BoxBound:
+        """Bound an instance on a box, from what is known on a box around it."""
+        check_time()
+        instance = self._instances[number]
+        with blaming(instance, number):
+            found = self._family.bound_on_box(instance, box, known.reuse)
+        return replace(
+            found, lower=max(found.lower, known.lower), upper=min(found.upper, known.upper)
+        )
 
     def _exact_upper(self, box: Box) -> Fraction:
         """Bound the sum on a face with at most one free parameter, by running or searching it."""

@@ -33,7 +33,7 @@ from certune.tuning.workplace import RunOptions, Workplace, with_result
 METHODS = ("auto", "branch-and-bound", "line-search")
 # Lines without success, for every free coordinate, after which boxes begin; and after which the
 # search along lines alone ends.
-FRUITLESS_FIRST, FRUITLESS_LAST = 12, 24
+FRUITLESS_FIRST, FRUITLESS_LAST = 6, 24
 # Settings that are tried until one can be decided.
 FIRST_TRIES = 20
 
