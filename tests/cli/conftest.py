@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import certune as ct
 from certune.cli import main
@@ -33,7 +33,7 @@ def write_table(path, columns):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Return a folder with data/*.csv, all.csv, train.csv and points.csv, and go there."""
+    """Return a folder with data/*.csv and other small tables, and go there."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     everything = {"x": [], "y": [], "site": [], "label": []}
@@ -51,6 +51,9 @@ def place(tmp_path, monkeypatch):
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     columns = {f"x{k}": X[:150, k] for k in range(4)}
     write_table(tmp_path / "train.csv", {**columns, "y": np.where(y[:150], "benign", "malignant")})
+    X, y = load_diabetes(return_X_y=True)
+    columns = {f"x{k}": X[:90, k] for k in range(4)}
+    write_table(tmp_path / "houses.csv", {**columns, "price": y[:90]})
     X, y = load_iris(return_X_y=True)
     write_table(
         tmp_path / "points.csv",

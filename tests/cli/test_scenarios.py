@@ -24,6 +24,7 @@ holdout = 0.25
         ("linkage", "data", "label"),
         ("logistic", "train.csv", "y"),
         ("labeling", "points.csv", "label"),
+        ("regression", "houses.csv", "price"),
     ],
 )
 def test_what_init_writes_can_be_checked_and_tuned(run, place, family, data, target):

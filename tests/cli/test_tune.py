@@ -68,6 +68,17 @@ def test_logistic_holds_rows_back(run, place):
     assert summary["held_out"]["n_instances"] == 1
 
 
+def test_regression_by_folds(run, place):
+    data = ("houses.csv", "--target", "price")
+    summary = tuned(run, "regression", *data, "--penalty", "l1", "--alpha", 0.01, 10)
+    instances = ct.from_csv("houses.csv", target="price", task="regression")
+    family = ct.RegularizedRegression("l1", alpha=(0.01, 10), metric="r2")
+    result = ct.tune(family, instances)
+    assert summary["best_params"] == result.best_params and summary["score"] == "R2"
+    errors = tuned(run, "regression", *data, "--metric", "squared-error", "--holdout", 0.2)
+    assert not errors["greater_is_better"] and errors["held_out"]["n_instances"] == 1
+
+
 def test_labeling(run, place):
     summary = tuned(run, "labeling", "points.csv", "--target", "label", "--cv", 3)
     assert summary["status"] == "OPTIMAL" and summary["n_instances"] == 3
@@ -183,6 +194,12 @@ MISTAKES = {
     ("tune", "linkage", "data/d0.csv", "--target", "label", "--holdout", "0.5"): "single instance",
     ("tune", "linkage", "data", "--target", "label", "--holdout", "0.99"): "some are left",
     ("tune", "linkage", "data", "--target", "label", "--distance", "euklid"): "euklid",
+    ("tune", "regression", "train.csv", "--target", "y"): (
+        "train.csv, line 2, column 'y': 'malignant' is no number to predict; for classes use"
+    ),
+    ("tune", "regression", "houses.csv", "--target", "price", "--metric", "accuracy"): "squared-e",
+    ("tune", "regression", "houses.csv", "--target", "price", "--cv", "100"): "pass cv=90",
+    ("tune", "regression", "houses.csv", "--target", "price", "--lam", "1", "2"): "no option 'lam'",
     ("tune", "nowhere:family", "data"): "cannot import the module 'nowhere'",
     ("tune", "math:pi", "data"): "must be a certune family",
     ("tune", "math:pie", "data"): "did you mean 'pi'",
@@ -237,9 +254,9 @@ def test_examples_of_help_run(run, place):
 
 def test_metrics_are_those_of_the_family():
     from certune.cli.families import METRICS
-    from certune.families.logistic import family
+    from certune.families import logistic, regression
 
-    assert METRICS == tuple(family.METRICS)
+    assert sorted(METRICS) == sorted((*logistic.family.METRICS, *regression.family.METRICS))
 
 
 def test_help_needs_no_solver():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 import certune as ct
 
@@ -139,6 +139,20 @@ def test_classification_from_a_frame_equals_folds():
     found = ct.from_frame(columns, target="y", task="classification", cv=3)
     expected = ct.folds(X[:, :4], y, 3)
     assert [item.fingerprint for item in found] == [item.fingerprint for item in expected]
+
+
+def test_regression_from_a_frame_equals_folds():
+    rng = np.random.default_rng(0)
+    frame = {"x": rng.normal(size=12), "y": rng.normal(size=12), "price": rng.normal(size=12)}
+    found = ct.from_frame(frame, target="price", task="regression", cv=3)
+    X = np.column_stack((frame["x"], frame["y"]))
+    made = ct.folds(X, frame["price"], cv=3, task="regression")
+    assert [repr(item) for item in found] == [repr(item) for item in made]
+    expected = [test for _, test in KFold(3).split(X)]
+    for instance, test in zip(found, expected, strict=True):
+        assert np.array_equal(instance.y_val, frame["price"][test])
+    with pytest.raises(ct.ParameterError, match="task must be one of classification, regression"):
+        ct.folds(X, frame["price"], task="ranking")
 
 
 def test_labeling_hides_one_fold_after_the_other():

@@ -16,8 +16,8 @@ from certune.files import read_arrays
 if TYPE_CHECKING:
     from certune.families.base import Family
 
-# Those of certune.families.logistic, which takes long to import.
-METRICS = ("log-loss", "accuracy", "balanced-accuracy", "roc-auc", "brier")
+# Those of certune.families.logistic and regression, which take long to import.
+METRICS = ("log-loss", "accuracy", "balanced-accuracy", "roc-auc", "brier", "r2", "squared-error")
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,12 @@ def _logistic(options: dict[str, Any]) -> Family:
     return RegularizedLogistic(**options)
 
 
+def _regression(options: dict[str, Any]) -> Family:
+    from certune.families.regression import RegularizedRegression
+
+    return RegularizedRegression(**{"metric": "r2", **options})
+
+
 def _clustering_instance(**arrays: Any) -> Any:
     from certune.families.linkage import ClusteringInstance
 
@@ -99,6 +105,12 @@ def _classification_instance(**arrays: Any) -> Any:
     from certune.families.logistic import ClassificationInstance
 
     return ClassificationInstance(**arrays)
+
+
+def _regression_instance(**arrays: Any) -> Any:
+    from certune.families.regression import RegressionInstance
+
+    return RegressionInstance(**arrays)
 
 
 FAMILIES: Mapping[str, FamilyCommand] = {
@@ -123,6 +135,13 @@ FAMILIES: Mapping[str, FamilyCommand] = {
         ("X", "y", "X_val", "y_val"),
         ("X", "y", "X_val", "y_val"),
     ),
+    "regression": FamilyCommand(
+        ("penalty", "alpha", "l1_ratio", "metric", "max_error"),
+        _regression,
+        _regression_instance,
+        ("X", "y", "X_val", "y_val"),
+        ("X", "y"),
+    ),
 }
 
 _FAMILY_OPTION = click.option(
@@ -133,7 +152,8 @@ _OPTIONS = [
     click.option("--kind", type=click.Choice(["power-mean", "min-max", "product"]),
                  help="Which linkages; power-mean by default."),
     click.option("--alpha", type=float, nargs=2,
-                 help="Range of the exponent of linkage; -10 to 10 by default."),
+                 help="Range of the exponent of linkage, -10 to 10 by default, or of the weight of "
+                 "the penalty of regression, 0.001 to 1000."),
     click.option("--other-alpha", type=float, multiple=True,
                  help="Fixed exponent of a further metric of product linkage; once for each."),
     click.option("--weights", type=click.Choice(["tune"]),
@@ -142,14 +162,19 @@ _OPTIONS = [
                  help="Range of the bandwidth of labeling; 0.1 to 10 by default."),
     click.option("--neighbors", "n_neighbors", type=int,
                  help="Join each point of labeling to so many nearest ones only."),
-    click.option("--penalty", type=click.Choice(["l1", "l2"]),
-                 help="Penalty of logistic regression; l2 by default."),
+    click.option("--penalty", type=click.Choice(["l1", "l2", "elastic-net"]),
+                 help="Penalty of logistic or linear regression; l2 by default."),
+    click.option("--l1-ratio", type=float,
+                 help="Share of the l1 penalty in the elastic net; 0.5 by default."),
+    click.option("--max-error", type=float,
+                 help="A squared error that is as bad as any; by default of the targets' size."),
     click.option("--lam", type=float, nargs=2,
                  help="Range of its weight; 0.0001 to 10 by default."),
     click.option("--C", "C", type=float, nargs=2,
                  help="Range of scikit-learn's C, instead of --lam."),
     click.option("--metric", type=click.Choice(METRICS),
-                 help="Score of logistic regression; log-loss by default."),
+                 help="Score of logistic regression, log-loss by default, or of linear "
+                 "regression, r2."),
     click.option("--standardize", is_flag=True, default=None,
                  help="Shift and scale the columns of logistic regression."),
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,18 @@ if TYPE_CHECKING:
     from certune.report.findings import Findings
     from certune.tuning import TuningResult
 
-TASK_OF_FAMILY = {"linkage": "clustering", "labeling": "labeling", "logistic": "classification"}
+TASK_OF_FAMILY = {
+    "linkage": "clustering",
+    "labeling": "labeling",
+    "logistic": "classification",
+    "regression": "regression",
+}
 # Options of the scenario that belong to the instances of a task.
 TASK_OPTIONS = {
     "clustering": ("metrics", "standardize", "k"),
     "labeling": ("metrics", "standardize", "cv"),
     "classification": ("cv",),
+    "regression": ("cv",),
 }
 
 
@@ -54,8 +60,11 @@ class Outcome:
     findings: Findings
 
 
-def make_family(scenario: Scenario) -> Family:
-    """Return the family of a scenario, one of certune or ``module:attribute``."""
+def make_family(scenario: Scenario, instances: Sequence[Any] = ()) -> Family:
+    """Return the family of a scenario, one of certune or ``module:attribute``.
+
+    What it takes from the data needs instances; without them its options are checked.
+    """
     name = scenario.family_name
     options = {key: value for key, value in scenario.family.items() if key != "name"}
     if ":" in name:
@@ -76,7 +85,14 @@ def make_family(scenario: Scenario) -> Family:
             raise ParameterError(f"{name} has no option {key!r}{suggested(key, command.options)}")
     if name == "linkage" and options.get("weights") == "tune":
         options["n_metrics"] = len(scenario.data.get("distances") or ["euclidean"])
+    if name == "regression" and options.get("metric") == "squared-error":
+        options.setdefault("max_error", _worst_error(instances))
     return command.make(options)
+
+
+def _worst_error(instances: Sequence[Any]) -> float:
+    """Return a squared error that is as bad as any: twice the largest variance of targets."""
+    return max((2.0 * float(np.var(item.y)) for item in instances), default=0.0) or 1.0
 
 
 def read_problem(scenario: Scenario, quiet: bool = False) -> Problem:
@@ -88,7 +104,8 @@ def read_problem(scenario: Scenario, quiet: bool = False) -> Problem:
         For data that cannot be used; the message names file, line and column.
     """
     with stage(f"reading {_titled(scenario.data['files'])}", quiet):
-        return _read_problem(scenario)
+        problem = _read_problem(scenario)
+    return replace(problem, family=make_family(scenario, problem.tuning))
 
 
 def _read_problem(scenario: Scenario) -> Problem:
@@ -197,7 +214,8 @@ def task_of(scenario: Scenario) -> str:
     if task is None:
         raise ParameterError(
             f"{scenario.family_name}: say how files become instances, by a function "
-            "read_instance(path) in the module, or by --task clustering, labeling or classification"
+            "read_instance(path) in the module, or by --task clustering, labeling, "
+            "classification or regression"
         )
     if task not in TASKS:
         raise ParameterError(f"there is no task {task!r}{suggested(task, TASKS)}")
@@ -243,27 +261,35 @@ def _from_tables(
             instances_of([samples[i] for i in kept], task, options),
             instances_of([samples[i] for i in held], task, options),
         )
-    if task != "classification":
+    if task not in ("classification", "regression"):
         raise InputError(
             f"{files[0]} is a single instance, of which none can be held out: pass several files, "
             "name a column of groups with --group, or leave out --holdout"
         )
-    return _held_out_rows(family, samples[0], options, holdout, seed)
+    return _held_out_rows(family, samples[0], task, options, holdout, seed)
 
 
 def _held_out_rows(
-    family: Family, sample: Sample, options: dict[str, Any], holdout: float, seed: int
+    family: Family,
+    sample: Sample,
+    task: str,
+    options: dict[str, Any],
+    holdout: float,
+    seed: int,
 ) -> Problem:
     """Hold rows back: one instance is trained on all rows of tuning and judged on the others."""
     from sklearn.model_selection import train_test_split
 
-    from certune.families.logistic import ClassificationInstance
+    from certune.data.folds import KINDS
 
     sample.check_known()
-    labels = np.array(sample.labels.tolist())
+    is_regression = task == "regression"
+    labels = sample.numbers() if is_regression else np.array(sample.labels.tolist())
     places = np.arange(len(labels))
     try:
-        kept, held = train_test_split(places, test_size=holdout, random_state=seed, stratify=labels)
+        kept, held = train_test_split(
+            places, test_size=holdout, random_state=seed, stratify=None if is_regression else labels
+        )
     except ValueError as error:
         raise InputError(f"{sample.table.source}: {holdout:g} of the rows cannot be held "
                          f"back: {error}") from None  # fmt: skip
@@ -272,11 +298,11 @@ def _held_out_rows(
         sample.table.take(kept), sample.features[kept], sample.labels[kept], sample.target,
         sample.name,
     )  # fmt: skip
-    judged = ClassificationInstance(
+    judged = KINDS[task](
         sample.features[kept], labels[kept], sample.features[held], labels[held],
         name=f"{len(held)} held-out rows",
     )  # fmt: skip
-    return Problem(family, instances_of([part], "classification", options), [judged], True)
+    return Problem(family, instances_of([part], task, options), [judged], True)
 
 
 def _divided(count: int, holdout: float, seed: int) -> tuple[list[int], list[int]]:

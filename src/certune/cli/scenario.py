@@ -35,7 +35,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 FAMILY_KEYS: Mapping[str, str] = {
     "name": TEXT, "kind": TEXT, "alpha": RANGE, "other_alpha": NUMBERS, "weights": TEXT,
     "sigma": RANGE, "n_neighbors": NUMBER, "penalty": TEXT, "lam": RANGE, "C": RANGE,
-    "metric": TEXT, "standardize": FLAG,
+    "metric": TEXT, "standardize": FLAG, "l1_ratio": NUMBER, "max_error": NUMBER,
 }  # fmt: skip
 
 

@@ -102,6 +102,7 @@ def _settings(family: str) -> dict[str, object]:
         "logistic": {
             "penalty": "l2", "lam": [0.0001, 10.0], "metric": "log-loss", "standardize": True
         },
+        "regression": {"penalty": "l2", "alpha": [0.001, 1000.0], "metric": "r2"},
     }  # fmt: skip
     return settings[family]
 

@@ -23,6 +23,7 @@ Examples:
   certune tune linkage data/*.csv --target label --holdout 0.25 --out run/
   certune tune linkage all.csv --group site --target label --timeout 60
   certune tune logistic train.csv --target y --cv 5 --metric log-loss
+  certune tune regression houses.csv --target price --penalty l1
   certune tune labeling points.csv --target label --sigma 0.2 5
   certune tune mymodule:family data/
   certune tune run/scenario.toml --out again/
@@ -61,14 +62,14 @@ def completed_families(context: Any, parameter: Any, incomplete: str) -> list[st
 @click.option(
     "--cv",
     type=click.IntRange(min=2),
-    help="Number of folds of logistic regression and labeling; 5 by default.",
+    help="Number of folds of logistic and linear regression and of labeling; 5 by default.",
 )
 @click.option(
     "--k", type=click.IntRange(min=1), help="Number of clusters; by default that of the labels."
 )
 @click.option(
     "--task",
-    type=click.Choice(["clustering", "labeling", "classification"]),
+    type=click.Choice(["clustering", "labeling", "classification", "regression"]),
     help="How tables become instances of a family of your own.",
 )
 @click.option("--encoding", help="Encoding of the files, if it is not UTF-8 or UTF-16.")
@@ -107,9 +108,9 @@ def tune(
 ) -> None:
     """Find the best setting of an algorithm for your data, with a proof.
 
-    FAMILY is linkage, labeling, logistic, a family of your own as module:attribute, or a scenario
-    file (.toml). DATA are CSV files, folders or patterns, or .npz files of arrays. For linkage
-    every file is an instance, or every value of --group; for logistic and labeling, every fold.
+    FAMILY is linkage, labeling, logistic, regression, a family of your own as module:attribute, or
+    a scenario file (.toml). DATA are CSV files, folders or patterns, or .npz files of arrays. For
+    linkage every file is an instance, or every value of --group; for the others, every fold.
     """
     from certune.cli.run_folder import begin_run
     from certune.cli.running import read_problem

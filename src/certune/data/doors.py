@@ -57,12 +57,13 @@ def from_frame(
         Columns to use; by default all others.
     categorical : sequence of str
         Columns whose numbers are codes of categories.
-    task : {"clustering", "labeling", "classification"}
-        What the instances are for: `certune.Linkage`, `certune.HarmonicLabeling` or
-        `certune.RegularizedLogistic`.
+    task : {"clustering", "labeling", "classification", "regression"}
+        What the instances are for: `certune.Linkage`, `certune.HarmonicLabeling`,
+        `certune.RegularizedLogistic` or `certune.RegularizedRegression`.
     **options
         For clustering ``metrics``, ``k`` and ``standardize``; for labeling ``cv``, ``metrics``,
-        ``standardize`` and ``random_state``; for classification ``cv`` and ``random_state``.
+        ``standardize`` and ``random_state``; for classification and regression ``cv`` and
+        ``random_state``.
 
     Returns
     -------

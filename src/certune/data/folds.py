@@ -1,4 +1,4 @@
-"""Folds: one data set as several problems of classification, each judged on rows it did not see."""
+"""Folds: one data set as several problems of learning, each judged on rows it did not see."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from certune.data.columns import encode
 from certune.data.frame import as_table, is_frame
 from certune.errors import InputError, ParameterError
 from certune.families.logistic import ClassificationInstance
+from certune.families.regression import RegressionInstance
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+KINDS: dict[str, Any] = {
+    "classification": ClassificationInstance,
+    "regression": RegressionInstance,
+}
 
 
 def folds(
@@ -24,8 +29,12 @@ def folds(
     groups: ArrayLike | None = None,
     name: str = "",
     random_state: int | None = None,
-) -> list[ClassificationInstance]:
-    """Make an instance of every fold of a data set, for :class:`certune.RegularizedLogistic`.
+    task: str = "classification",
+) -> list[Any]:
+    """Make an instance of every fold of a data set.
+
+    They are for :class:`certune.RegularizedLogistic`, or for
+    :class:`certune.RegularizedRegression`.
 
     Parameters
     ----------
@@ -33,20 +42,22 @@ def folds(
         Features. Columns of text in a data frame are one-hot encoded, see
         :func:`certune.from_frame`.
     y : array-like of shape (m,)
-        Labels of two classes.
+        Labels of two classes, or numbers to predict.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, a splitter of scikit-learn, or pairs of training and validation
-        indices.
+        Number of folds, stratified by the classes if there are any; a splitter of scikit-learn, or
+        pairs of training and validation indices.
     groups : array-like of shape (m,), optional
         Groups that a splitter such as ``GroupKFold`` keeps together.
     name : str, optional
         Put before the names of the instances.
     random_state : int, optional
         Shuffle the rows before an integer number of folds is made.
+    task : {"classification", "regression"}
+        What is learned.
 
     Returns
     -------
-    list of ClassificationInstance
+    list of ClassificationInstance or RegressionInstance
         One for each fold, named "fold 1", "fold 2", ...
 
     Raises
@@ -61,6 +72,8 @@ def folds(
     >>> ct.folds(X, [0, 1, 0, 1, 0, 1], cv=3)[0]
     ClassificationInstance('fold 1', 4 + 2 points, 1 feature, classes (0, 1))
     """
+    if task not in KINDS:
+        raise ParameterError(f"task must be one of {', '.join(KINDS)}, got {task!r}")
     features, labels = features_of(X), np.asarray(y)
     if labels.ndim != 1 or len(labels) != len(features):
         raise InputError(
@@ -68,11 +81,14 @@ def folds(
             f"{labels.shape}"
         )
     instances = []
-    for number, (train, test) in enumerate(splits(features, labels, cv, groups, random_state), 1):
+    divided = splits(
+        features, labels, cv, groups, random_state, stratified=task == "classification"
+    )
+    for number, (train, test) in enumerate(divided, 1):
         label = f"{name}, fold {number}" if name else f"fold {number}"
         try:
             instances.append(
-                ClassificationInstance(
+                KINDS[task](
                     features[train], labels[train], features[test], labels[test], name=label
                 )
             )
@@ -82,31 +98,42 @@ def folds(
 
 
 def splits(
-    X: NDArray[Any], y: NDArray[Any], cv: Any, groups: ArrayLike | None, random_state: int | None
+    X: NDArray[Any],
+    y: NDArray[Any],
+    cv: Any,
+    groups: ArrayLike | None,
+    random_state: int | None,
+    *,
+    stratified: bool = True,
 ) -> list[Split]:
     """Return the pairs of training and validation indices that scikit-learn makes of `cv`."""
-    from sklearn.model_selection import StratifiedKFold, check_cv
+    from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
     splitter = cv
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        _check_number_of_folds(int(cv), y)
+        _check_number_of_folds(int(cv), y, stratified)
         if random_state is not None:
-            splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+            kind = StratifiedKFold if stratified else KFold
+            splitter = kind(int(cv), shuffle=True, random_state=random_state)
     elif not hasattr(cv, "split") and not isinstance(cv, Iterable):
         raise ParameterError(
             f"cv must be a number of folds, a splitter of scikit-learn or pairs of indices, got "
             f"{cv!r}"
         )
     try:
-        checked = check_cv(splitter, y, classifier=True)
+        checked = check_cv(splitter, y, classifier=stratified)
         return [(np.asarray(a), np.asarray(b)) for a, b in checked.split(X, y, groups)]
     except (TypeError, ValueError) as error:
         raise InputError(f"the rows cannot be divided into folds: {error}") from error
 
 
-def _check_number_of_folds(cv: int, y: NDArray[Any]) -> None:
+def _check_number_of_folds(cv: int, y: NDArray[Any], stratified: bool) -> None:
     if cv < 2:
         raise ParameterError(f"cv must be at least 2 folds, got {cv}")
+    if not stratified:
+        if len(y) < cv:
+            raise InputError(f"{len(y)} rows are too few for {cv} folds: pass cv={len(y)} or less")
+        return
     labels, counts = np.unique([str(label) for label in y], return_counts=True)
     rarest = int(np.argmin(counts))
     if counts[rarest] < cv:

@@ -1,4 +1,4 @@
-"""From the rows of a table to instances of a task: clustering, labeling or classification."""
+"""From the rows of a table to instances of a task: clustering, labeling, learning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from certune.data.few_labels import labeling_folds
 from certune.data.folds import folds
-from certune.data.table import Table, first_missing, is_missing
+from certune.data.table import Table, as_numbers, first_missing, is_missing
 from certune.errors import InputError, ParameterError
 from certune.families.linkage import ClusteringInstance
 from certune.suggestions import suggested
@@ -42,6 +42,19 @@ class Sample:
             raise InputError(
                 f"{first_missing(self.table, self.target, absent)}; drop these rows, or fill them"
             )
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Return the labels as numbers to predict; raise if one is missing or is none."""
+        self.check_known()
+        values, numeric = as_numbers(self.labels)
+        usable = numeric & np.isfinite(values)
+        if not usable.all():
+            first = int(np.argmin(usable))
+            raise InputError(
+                f"{self.table.place(first, self.target)}: {self.labels[first]!r} is no number to "
+                "predict; for classes use task classification (certune tune logistic)"
+            )
+        return values
 
 
 def clustering(
@@ -93,10 +106,20 @@ def classification(sample: Sample, *, cv: int = 5, random_state: int | None = No
     return list(folds(sample.features, labels, cv, name=sample.name, random_state=random_state))
 
 
+def regression(sample: Sample, *, cv: int = 5, random_state: int | None = None) -> list[Any]:
+    """Make a regression instance for each fold."""
+    numbers = sample.numbers()
+    return folds(
+        sample.features, numbers, cv, name=sample.name, random_state=random_state,
+        task="regression",
+    )  # fmt: skip
+
+
 TASKS: Mapping[str, Callable[..., list[Any]]] = {
     "clustering": clustering,
     "labeling": labeling,
     "classification": classification,
+    "regression": regression,
 }
 
 
