@@ -11,7 +11,7 @@ SOURCES = $(shell find native -name '*.h' -o -name '*.cpp')
 SANITIZED_TESTS ?= tests/kernels tests/families tests/oracles
 CACHES := .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test quick test-browser native sanitize lint format docs benchmarks clean clean-venv
+.PHONY: help demo test quick test-browser test-install native sanitize lint format docs benchmarks clean clean-venv
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make quick       run the tests that take about a minute"
 	@echo "make native      compile what has changed in native/"
 	@echo "make test-browser  look at a report in the system's chromium (chromium-driver)"
+	@echo "make test-install  build a wheel, install it where nothing else is, and tune with it"
 	@echo "make docs        build the documentation in build/docs; a warning is an error"
 	@echo "make sanitize    run the tests of the compiled core with sanitizers (g++)"
 	@echo "make lint        ruff, clang-format, mypy and the import contract"
@@ -42,6 +43,9 @@ native: $(INSTALLED)
 test-browser: native
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser
 	$(BIN)/python -m pytest browser -p no:cacheprovider
+
+test-install: $(INSTALLED)
+	$(BIN)/python tools/try_install.py
 
 docs: native
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
