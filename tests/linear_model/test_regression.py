@@ -46,14 +46,8 @@ def test_nets_show_the_curves_of_scikit_learn_and_are_no_worse(name, weighted):
     best = theirs.mse_path_.mean(axis=-1).min()
     assert -ours.best_score_ <= best * (1 + 1e-9)
     assert ours.upper_bound_ - ours.best_score_ <= ours.gap_ + 1e-9
-    # The faces of the elastic net are checked at several points: no optimum is claimed for it.
-    if name == "LassoCV":
-        assert ours.gap_ <= 1e-3
-        assert ct.verify(ours.certificate_, ours.result_.family, ours.result_.instances).optimal
-    else:
-        assert ours.result_.status is ct.Status.UNPROVED
-        with pytest.raises(ct.CertificateError, match="not proved"):
-            ours.certificate_  # noqa: B018
+    assert ours.result_.status is ct.Status.OPTIMAL and ours.gap_ <= 1e-3
+    assert ct.verify(ours.certificate_, ours.result_.family, ours.result_.instances).optimal
     plain = grid_models.ElasticNet(
         alpha=ours.alpha_, l1_ratio=getattr(ours, "l1_ratio_", 1.0), tol=1e-12, max_iter=1_000_000
     ).fit(X, Y, sample_weight=weights)

@@ -13,7 +13,8 @@ from sklearn.metrics import r2_score
 import certune as ct
 from certune.families.regression.centred import CentredData
 from certune.families.regression.gram import Gram
-from certune.families.regression.net_path import net_path
+from certune.families.regression.net_path import Face, NetPiece, net_path
+from certune.families.regression.net_proof import distance_to_minimum, violations
 from certune.testing import check_family
 
 X, Y = load_diabetes(return_X_y=True)
@@ -196,11 +197,71 @@ def test_tuning_finds_what_no_grid_beats_and_its_proof_is_verified(penalty):
     grid = np.geomspace(*RANGES[penalty], 40)
     means = np.mean([family.dual(fold)(grid) for fold in folds], axis=0)
     assert result.best_value >= means.max() - family.tolerance
-    if family.proves_duals:
-        assert result.status.name == "OPTIMAL" and result.gap <= family.tolerance
-        assert ct.verify(result.certificate, family, folds).optimal
-    else:
-        assert result.status.name == "UNPROVED" and result.upper_bound == family.max_error
+    assert result.status.name == "OPTIMAL" and result.gap <= family.tolerance
+    assert ct.verify(result.certificate, family, folds).optimal
+
+
+def distances(gram, piece, alphas):
+    """How far the solutions of a face are from coordinate descent to the last digit."""
+    for alpha in alphas:
+        model = ElasticNet(
+            alpha=alpha, l1_ratio=piece.face.ratio, tol=1e-15, max_iter=1_000_000,
+            fit_intercept=False,
+        ).fit(gram.data.rows, gram.data.targets)  # fmt: skip
+        found = np.zeros(gram.sizes.size)
+        found[piece.face.active] = piece.face.coefficients(np.array([alpha]))[0]
+        yield float(np.linalg.norm(found - model.coef_))
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.5, 0.95])
+def test_faces_of_the_elastic_net_are_proved_on_whole_intervals(ratio):
+    gram = Gram(CentredData.of(instance_of(False), True))
+    pieces = [piece for piece in net_path(gram, ratio, 1e-4, 1.0) if piece.high > piece.low]
+    assert len(pieces) > 5
+    for piece in pieces:
+        bound = distance_to_minimum(piece)
+        assert bound <= 1e-6
+        inside = [float(np.sqrt(piece.low * piece.high))]
+        assert max(distances(gram, piece, inside)) <= bound + 1e-6
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_wrong_face_is_known_to_be_far_from_the_minimum(seed):
+    rng = np.random.default_rng(seed)
+    gram = Gram(CentredData.of(instance_of(False), True))
+    pieces = [piece for piece in net_path(gram, 0.5, 1e-3, 0.5) if piece.high > piece.low]
+    piece = pieces[rng.integers(len(pieces))]
+    active, signs = piece.face.active, piece.face.signs
+    if active.size and rng.random() < 0.5:
+        gone = rng.integers(active.size)
+        active, signs = np.delete(active, gone), np.delete(signs, gone)
+    # Beyond its own range, or without one of its columns.
+    low, high = sorted(piece.low * np.exp(rng.uniform(-1.0, 1.0, 2)))
+    wrong = NetPiece(low, high, Face(gram, 0.5, active, signs))
+    bound = distance_to_minimum(wrong)
+    assert max(distances(gram, wrong, np.linspace(low, high, 4))) <= bound * (1 + 1e-6) + 1e-6
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_violations_between_samples_are_found(seed):
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(12, 4)) * 10.0 ** rng.uniform(-2.0, 2.0, 4)
+    targets = rng.normal(size=12)
+    gram = Gram(CentredData(ct.RegressionInstance(features, targets), True))
+    active = np.flatnonzero(rng.random(4) < 0.6)
+    face = Face(gram, rng.uniform(0.05, 0.95), active, rng.choice([-1.0, 1.0], active.size))
+    piece = NetPiece(1e-4, 10.0, face)
+    found = violations(piece)
+    held, to_go = face.slacks(np.geomspace(1e-4, 10.0, 4000))
+    scale = 1e-12 * (1.0 + np.abs(gram.targets).max())
+    assert (found.gradients >= -to_go.min(axis=0) - scale).all()
+    assert (
+        found.signs >= -held.min(axis=0, initial=0.0) - scale * (1 + np.abs(held).max(initial=0.0))
+    ).all()
+    # They are found, not merely bounded: the samples come close.
+    assert (found.gradients <= np.maximum(-to_go.min(axis=0), 0.0) * 1.01 + 1e-3 * scale**0.5).all()
 
 
 @pytest.mark.parametrize("penalty", sorted(RANGES))

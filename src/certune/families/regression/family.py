@@ -160,11 +160,6 @@ class RegularizedRegression(Family):
         return self._tolerance * self._largest
 
     @property
-    def proves_duals(self) -> bool:
-        """Not for the elastic net: its faces are checked at several points, not in between."""
-        return self.penalty != "elastic-net"
-
-    @property
     def baselines(self) -> dict[str, dict[str, Any]]:
         """The two ends of the range, the middle of its logarithm, and scikit-learn's alpha of 1."""
         low, high = self.alpha

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,6 +38,17 @@ class Gram:
         self.excluded = self.sizes <= (4e-16 * len(data.rows)) ** 2 * (
             np.einsum("ij,ij->j", data.instance.X, data.instance.X) / len(data.rows)
         )
+
+    @cached_property
+    def smallest_eigenvalue(self) -> float:
+        """A lower bound of the eigenvalues of the products; 0 if there are too many columns."""
+        n_rows, n_columns = self.data.rows.shape
+        if n_columns > min(n_rows, MOST_PRODUCTS):
+            return 0.0
+        smallest = float(np.linalg.eigvalsh(self.data.products / self.total)[0])
+        # Sums of so many products, and the decomposition, are off by this at most.
+        rounding = 4.0 * (n_rows + n_columns) * 2.0**-53 * float(self.sizes.sum())
+        return float(max(0.0, smallest - rounding))
 
     def column(self, index: int) -> FloatArray:
         """Return the products of one column with all columns."""

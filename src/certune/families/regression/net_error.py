@@ -13,6 +13,7 @@ from certune.dual import PiecewisePolynomial
 from certune.families.regression.analytic import AnalyticFunction, polynomials
 from certune.families.regression.centred import CentredData
 from certune.families.regression.net_path import Face, NetPiece
+from certune.families.regression.net_proof import distance_to_minimum
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -43,7 +44,7 @@ def squared_error(
         if is_lasso:
             found.append((piece.low, piece.high, *_parabola(data, piece)))
         else:
-            function = FaceError(data, piece.face).function()
+            function = FaceError(data, piece.face, distance_to_minimum(piece)).function()
             for part in polynomials(function, piece.low, piece.high, target):
                 found.append((part.low, part.high, part.coefficients, part.error))
     width = max(len(coefficients) for _, _, coefficients, _ in found)
@@ -66,34 +67,35 @@ class FaceError:
         The data.
     face : Face
         The face.
+    distance : float, optional
+        Bound of the distance of its solutions to the minimum, rounding of products included.
     """
 
-    def __init__(self, data: CentredData, face: Face) -> None:
+    def __init__(self, data: CentredData, face: Face, distance: float | None = None) -> None:
         self.face, self.shares = face, data.shares
         rows, self.targets = data.validation
         self.rows = rows[:, face.active]
         self.spread = float(np.sqrt(self.shares @ (self.rows**2).sum(axis=1)))
         self.size = float(np.sqrt(self.shares @ self.targets**2))
-        self._norm = float(np.sqrt(face.gram.sizes.sum()))
         self._count = len(data.rows) + 8 * (face.active.size + 4)
-        self._response = float(np.linalg.norm(data.targets)) / np.sqrt(face.gram.total)
+        self._all_columns = float(np.sqrt(self.shares @ (rows**2).sum(axis=1)))
+        self._distance = distance
 
     def errors_of(self, coefficients: FloatArray, alphas: FloatArray) -> FloatArray:
         """Bound the errors of root mean squared residuals.
 
-        Products of columns are summed in floats: the equations of the face are those of matrices
-        and targets that differ by m u times the sizes of the columns, and the solution by that
-        over the smallest eigenvalue.
+        Those of the lasso's coefficients are what rounding leaves of the equations of the face,
+        over the smallest eigenvalue; the elastic net's are within a known distance.
         """
         lengths = np.linalg.norm(coefficients, axis=1)
+        unit = self._count * UNIT
+        bound: FloatArray = unit * (self.size + self.spread * lengths)
+        if self._distance is not None:
+            return bound + self._all_columns * self._distance
         if not coefficients.shape[1]:
             return np.full(len(coefficients), 8 * UNIT * self.size)
-        unit = self._count * UNIT
-        off = unit * self._norm * (self._norm * lengths + self._response)
-        off += unit * alphas * np.sqrt(coefficients.shape[1])
-        floor = np.maximum(self.face.smallest + alphas * (1.0 - self.face.ratio), 1e-300)
-        bound: FloatArray = self.spread * off / floor + unit * (self.size + self.spread * lengths)
-        return bound
+        floor = max(self.face.smallest, 1e-300)
+        return bound + self.spread * self.face.rounding(alphas) / floor
 
     def function(self) -> AnalyticFunction:
         """Return the error as an analytic function of alpha."""

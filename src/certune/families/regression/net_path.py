@@ -12,7 +12,8 @@ ends at the largest alpha at which an active coefficient reaches zero, or the gr
 one reaches alpha * ratio. Each face is solved afresh, so that errors do not accumulate.
 
 The lasso's conditions are linear in alpha on a face: where they hold at both of its ends, they hold
-in between. Those of the elastic net are checked at several points of each face.
+in between. How far the elastic net can be from its minimum between the points at which events are
+looked for is bounded by :mod:`certune.families.regression.net_proof`.
 """
 
 from __future__ import annotations
@@ -103,14 +104,35 @@ class Face:
         """Return eigenvalues, eigenvectors, and targets and signs in their basis."""
         return (*self._modes, *self._in_modes)
 
+    def weights(self, alphas: FloatArray) -> FloatArray:
+        """Return the active coefficients in the basis of eigenvectors, a row for each alpha."""
+        if not self.active.size:
+            return np.zeros((alphas.size, 0))
+        values, _, targets, signs = self.modes()
+        places = alphas[:, None]
+        return np.asarray(
+            (targets - places * self.ratio * signs) / (values + places * (1.0 - self.ratio))
+        )
+
     def coefficients(self, alphas: FloatArray) -> FloatArray:
         """Return the active coefficients, a row for each alpha."""
         if not self.active.size:
             return np.zeros((alphas.size, 0))
-        values, vectors, targets, signs = self.modes()
-        places = alphas[:, None]
-        shrunk = (targets - places * self.ratio * signs) / (values + places * (1.0 - self.ratio))
-        return np.asarray(shrunk @ vectors.T)
+        return np.asarray(self.weights(alphas) @ self._modes[1].T)
+
+    def rounding(self, alphas: FloatArray) -> FloatArray:
+        """Bound what is left over of the equations of the face, and the errors of all gradients.
+
+        Products of columns are summed in floats: the equations are those of matrices and targets
+        that differ by m u times the sizes of the columns.
+        """
+        gram = self.gram
+        lengths = np.linalg.norm(self.coefficients(alphas), axis=1)
+        unit = (len(gram.data.rows) + 8 * (self.active.size + 4)) * UNIT
+        norm = float(np.sqrt(gram.sizes.sum()))
+        response = float(np.linalg.norm(gram.data.targets)) / math.sqrt(gram.total)
+        off = unit * norm * (norm * lengths + response)
+        return np.asarray(off + unit * alphas * math.sqrt(max(self.active.size, 1)))
 
     def slacks(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much conditions hold: signed active coefficients, and gradients to go.
