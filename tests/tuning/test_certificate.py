@@ -299,7 +299,7 @@ def test_a_torn_file_is_refused(path, share):
         (b'{"labels": [1, 2]}', "written by something else"),
         (b"[1, 2]", "written by something else"),
         (b'{"format": "certune certificate", "format_version": 99}', "format version 99"),
-        (b'{"format": "certune certificate", "format_version": 2}', "must have the fields"),
+        (b'{"format": "certune certificate", "format_version": 3}', "must have the fields"),
         (b'{"format": "certune box certificate"}', "it is a certune box certificate"),
     ],
 )
@@ -343,3 +343,38 @@ def test_a_changed_file_is_refused(path, keys, value):
 
 def test_a_missing_file_is_named(tmp_path):
     cannot_load(tmp_path / "none.json", "cannot read .*none.json: No such file")
+
+
+def test_a_certificate_says_which_family_it_is_about(tmp_path):
+    """In plain data, for programs that check it without certune."""
+    instances = ct.datasets.random_clustering(2, random_state=0)
+    family = ct.Linkage("min-max", alpha=(-1, 2), objective="k-means")
+    certificate = ct.tune(family, instances, progress=False).certificate
+    certificate.save(tmp_path / "c.json")
+    stored = json.loads((tmp_path / "c.json").read_text())["family"]
+    assert stored == certificate.family == family.description
+    assert (stored["kind"], stored["alpha"]) == ("min-max", [[-1.0, 2.0]])
+    assert stored["objective"] == "k-means"
+    forged = dataclasses.replace(certificate, family={**stored, "objective": "k-median"}).sealed()
+    with pytest.raises(ct.CertificateError, match="describes another family"):
+        ct.verify(forged, family, instances)
+
+
+def test_programs_are_described_by_their_options():
+    family = ct.DensityClustering(eps=(0, 20), min_samples=2)
+    assert family.description == {
+        "family": "DensityClustering",
+        "program": "DensityProgram",
+        "options": {"min_samples": "2"},
+        "utility_range": [0.0, 1.0],
+        "tolerance": 0.0,
+    }
+
+
+@pytest.mark.parametrize("hostile", [[], "x", {"a": "y" * 2000}, {"a": [[]] * 2000}, {"a": 1e999}])
+def test_a_description_that_is_not_small_plain_data_is_refused(hostile):
+    instances = ct.datasets.random_clustering(1, random_state=0)
+    honest = ct.tune(ct.Linkage(), instances, progress=False).certificate
+    forged = dataclasses.replace(honest, family=hostile)
+    with pytest.raises((ct.CertificateError, ValueError)):
+        ct.verify(forged, ct.Linkage(), instances)

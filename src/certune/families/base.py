@@ -25,6 +25,9 @@ from certune.space import ParameterSpace, Segment
 
 Params = Mapping[str, Any] | float
 
+# Names of functions are cut to so many characters in descriptions.
+LONGEST_WORD = 200
+
 
 @dataclass(frozen=True)
 class BoxBound:
@@ -78,6 +81,14 @@ class Family(ABC):
         this family.
         """
         return ()
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What defines the family as far as JSON data can say; part of certificates.
+
+        Programs that check certificates without certune read it; empty where they know no way.
+        """
+        return {}
 
     @property
     def utility_range(self) -> tuple[float, float]:

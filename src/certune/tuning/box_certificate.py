@@ -28,6 +28,8 @@ class BoxCertificate(SealedCertificate):
 
     Attributes
     ----------
+    family : dict
+        What the family is, as `Family.description` says it.
     family_fingerprint : str
         Hash of the family.
     instance_fingerprints : tuple of str
@@ -126,6 +128,7 @@ def make_box_certificate(
                 cuts.append(LEAF)
                 uppers.append(cover.uppers[number] / len(instance_fingerprints))
     return BoxCertificate(
+        family=family.description,
         family_fingerprint=family.fingerprint,
         instance_fingerprints=tuple(instance_fingerprints),
         best_params=dict(best_params),

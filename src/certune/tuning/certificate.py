@@ -26,6 +26,8 @@ class Certificate(SealedCertificate):
 
     Attributes
     ----------
+    family : dict
+        What the family is, as `Family.description` says it.
     family_fingerprint : str
         Hash of the family.
     instance_fingerprints : tuple of str
@@ -103,6 +105,7 @@ def make_certificate(
     best = landscape.best_point
     attained = sum((dual.enclose_exact(best)[0] for dual in duals), Fraction(0)) / len(duals)
     return Certificate(
+        family=family.description,
         family_fingerprint=family.fingerprint,
         instance_fingerprints=tuple(instance_fingerprints),
         segment=segment,

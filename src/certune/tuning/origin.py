@@ -7,6 +7,7 @@ from typing import Any
 from certune.families.base import Family
 from certune.tuning.instances import instance_name
 from certune.tuning.proofs import demand
+from certune.tuning.schema import shown
 from certune.tuning.sealed import SealedCertificate
 
 
@@ -22,6 +23,10 @@ def check_origin(certificate: SealedCertificate, family: Family, instances: list
         f"The certificate is about another family than {family!r}: fingerprint "
         f"{certificate.family_fingerprint[:80]!r}, expected {family.fingerprint!r}."
         + (f" It cannot be told from that of another process: {doubts}." if doubts else ""),
+    )
+    demand(
+        certificate.family == family.description,
+        f"The certificate describes another family than {family!r}: {shown(certificate.family)}.",
     )
     stored = certificate.instance_fingerprints
     demand(

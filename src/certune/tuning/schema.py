@@ -24,6 +24,8 @@ _HEXADECIMAL = re.compile(
     rf"(-?0x[0-9a-f]{{1,{MOST_BITS // 4}}})/(0x[0-9a-f]{{1,{MOST_BITS // 4}}})", re.ASCII
 )
 LONGEST_TEXT = 1000
+# A description of a family has at most so many parts.
+MOST_PARTS = 1000
 
 
 def written(number: Fraction) -> str:
@@ -68,6 +70,24 @@ def _no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) < len(pairs):
         raise ValueError("it has a name twice")
     return made
+
+
+def _is_plain(value: object) -> bool:
+    """Tell whether JSON data are few finite numbers and short strings, in lists and mappings."""
+    pending, seen = [value], 0
+    while pending and seen <= MOST_PARTS:
+        part = pending.pop()
+        seen += 1
+        if isinstance(part, dict):
+            pending += [*part, *part.values()]
+        elif isinstance(part, list):
+            pending += part
+        elif isinstance(part, str):
+            if len(part) > LONGEST_TEXT:
+                return False
+        elif part is not None and type(part) is not bool and not is_real(part):
+            return False
+    return seen <= MOST_PARTS
 
 
 def _fraction(value: object) -> Fraction | None:
@@ -188,6 +208,13 @@ class Fields:
             key: tuple(map(float, entry)) if isinstance(entry, list) else float(entry)
             for key, entry in value.items()
         }
+
+    def description(self, name: str) -> dict[str, Any]:
+        """Return numbers, strings and lists or mappings of them by name, of a bounded size."""
+        value = self._stored[name]
+        if not isinstance(value, dict) or not _is_plain(value):
+            self._refuse(name, f"numbers and strings by name, at most {MOST_PARTS} of them")
+        return value
 
     def notes(self, name: str) -> dict[int, str]:
         """Return short strings by whole numbers."""

@@ -19,6 +19,7 @@ from certune.tuning.schema import Fields, parsed, written
 _COMMON = (
     "format",
     "format_version",
+    "family",
     "family_fingerprint",
     "instance_fingerprints",
     "best_value",
@@ -32,9 +33,10 @@ class SealedCertificate(ABC):
     """Claims about the optimum of a family on instances, bound to both by hashes."""
 
     FORMAT_NAME: ClassVar[str]
-    FORMAT_VERSION: ClassVar[int] = 2
+    FORMAT_VERSION: ClassVar[int] = 3
     OWN_FIELDS: ClassVar[tuple[str, ...]]
 
+    family: dict[str, Any]
     family_fingerprint: str
     instance_fingerprints: tuple[str, ...] = field(repr=False)
     best_value: Fraction
@@ -55,6 +57,7 @@ class SealedCertificate(ABC):
         return {
             "format": self.FORMAT_NAME,
             "format_version": self.FORMAT_VERSION,
+            "family": self.family,
             "family_fingerprint": self.family_fingerprint,
             "instance_fingerprints": list(self.instance_fingerprints),
             "best_value": written(self.best_value),
@@ -157,6 +160,7 @@ class SealedCertificate(ABC):
         fields = Fields(stored, (*_COMMON, *cls.OWN_FIELDS), f"a {cls.FORMAT_NAME}")
         try:
             return cls(
+                family=fields.description("family"),
                 family_fingerprint=fields.text("family_fingerprint"),
                 instance_fingerprints=fields.texts("instance_fingerprints"),
                 best_value=fields.fraction("best_value"),

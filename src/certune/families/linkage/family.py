@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from certune.box import Box
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
-from certune.families.base import BoxBound, Family, Params
+from certune.families.base import LONGEST_WORD, BoxBound, Family, Params
 from certune.families.linkage.assembly import assemble
 from certune.families.linkage.balancing import other_coordinate
 from certune.families.linkage.boxes import BoxProblem, Reuse
@@ -158,6 +158,21 @@ class Linkage(Family):
     def fingerprint_doubts(self) -> tuple[str, ...]:
         """What the utility reaches and the fingerprint cannot tell."""
         return reach(self.utility).doubts
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What defines the family, as JSON data; a user's utility function by its name."""
+        weights = list(self.weights) if self.weights is not None else None
+        return {
+            "family": "Linkage",
+            "kind": self.kind,
+            "alpha": [list(a) if isinstance(a, tuple) else str(a) for a in self._parameters.alphas],
+            "weights": "tune" if self._parameters.tunes_weights else weights,
+            "n_metrics": self.n_metrics,
+            "objective": self.objective.name,
+            "utility": self.utility.name[:LONGEST_WORD],
+            "utility_range": list(self.utility_range),
+        }
 
     @property
     def fixed_params(self) -> dict[str, Any]:

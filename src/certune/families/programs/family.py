@@ -7,6 +7,7 @@ A Pfaffian GJ program (``def:paffian-gj-algorithm``) that returns a utility is a
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 import threading
@@ -18,7 +19,7 @@ from certune.box import Box
 from certune.dual import PiecewiseFunction, PiecewisePolynomial
 from certune.dual.integers import rounded_down, rounded_up
 from certune.errors import InputError, ParameterError
-from certune.families.base import BoxBound, Family, Params
+from certune.families.base import LONGEST_WORD, BoxBound, Family, Params
 from certune.families.content import content_hash
 from certune.families.programs.boxes import BoxProblem, Reuse
 from certune.families.programs.curves import Bounds, bounds_between, smooth_dual
@@ -146,6 +147,18 @@ class ProgramFamily(Family):
     def fingerprint_doubts(self) -> tuple[str, ...]:
         """What the program reaches and the fingerprint cannot tell."""
         return reach(self.program).doubts
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The name of the program, its options if it is a dataclass, and what it returns."""
+        name = getattr(self.program, "__qualname__", type(self.program).__qualname__)
+        return {
+            "family": type(self).__name__,
+            "program": name[:LONGEST_WORD],
+            "options": _options(self.program),
+            "utility_range": list(self.utility_range),
+            "tolerance": self._tolerance,
+        }
 
     @property
     def utility_range(self) -> tuple[float, float]:
@@ -367,6 +380,27 @@ class ProgramFamily(Family):
                 f"[{self._low}, {self._high}]; pass utility_range="
             )
         return min(max(number, self._low), self._high)
+
+
+def _options(program: Program) -> dict[str, str]:
+    """Return the numbers and words that a program has as fields, if they are short."""
+    options: dict[str, Any] = {}
+    if dataclasses.is_dataclass(program) and not isinstance(program, type):
+        options = {
+            field.name: getattr(program, field.name) for field in dataclasses.fields(program)
+        }
+    return {
+        name: str(value)
+        for name, value in options.items()
+        if (isinstance(value, str) and len(value) <= LONGEST_WORD)
+        or (isinstance(value, (int, float, Fraction)) and _is_short(value))
+    }
+
+
+def _is_short(number: float | Fraction) -> bool:
+    if isinstance(number, float):
+        return True
+    return max(map(abs, number.as_integer_ratio())).bit_length() <= LONGEST_WORD
 
 
 def _checked_tolerance(tolerance: Any, largest: float) -> float:
