@@ -11,7 +11,7 @@ SOURCES = $(shell find native -name '*.h' -o -name '*.cpp')
 SANITIZED_TESTS ?= tests/kernels tests/families tests/oracles
 CACHES := .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test quick test-browser test-install native sanitize lint format docs benchmarks clean clean-venv
+.PHONY: help demo test quick test-browser test-checker test-install native sanitize lint format docs benchmarks clean clean-venv
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make native      compile what has changed in native/"
 	@echo "make test-browser  look at a report in the system's chromium (chromium-driver)"
 	@echo "make test-install  build a wheel, install it where nothing else is, and tune with it"
+	@echo "make test-checker  test the checker of certificates, which is a program of its own"
 	@echo "make docs        build the documentation in build/docs; a warning is an error"
 	@echo "make sanitize    run the tests of the compiled core with sanitizers (g++)"
 	@echo "make lint        ruff, clang-format, mypy and the import contract"
@@ -46,6 +47,9 @@ test-browser: native
 
 test-install: $(INSTALLED)
 	$(BIN)/python tools/try_install.py
+
+test-checker: native
+	cd checker && "$(abspath $(BIN))/python" -m pytest
 
 docs: native
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs

@@ -1,7 +1,7 @@
 # The public names, each written once: `__init__.py` reads this file, and so do type checkers.
 from . import datasets, guarantees, linear_model, online, pfaffian, testing
 from .box import Box
-from .data import folds, from_csv, from_frame, labeling_folds
+from .data import folds, from_csv, from_frame, labeling_folds, save_instances
 from .dual import CellMap, PiecewiseFunction, PiecewisePolynomial, mean
 from .errors import (
     CertificateError,

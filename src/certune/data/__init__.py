@@ -9,5 +9,6 @@ from __future__ import annotations
 from certune.data.doors import from_csv, from_frame
 from certune.data.few_labels import labeling_folds
 from certune.data.folds import folds
+from certune.data.instance_files import save_instances
 
-__all__ = ["folds", "from_csv", "from_frame", "labeling_folds"]
+__all__ = ["folds", "from_csv", "from_frame", "labeling_folds", "save_instances"]

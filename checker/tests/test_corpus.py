@@ -1,0 +1,114 @@
+"""What `ct.verify` accepts is accepted; what was changed so that it is false is not."""
+
+import json
+
+import corpus
+import pytest
+from certune_check.__main__ import main
+
+import certune as ct
+
+CASES = {name: rest for name, *rest in (*corpus.linkages(), *corpus.programs())}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_certificates_that_verify_accepts_are_accepted(name, tmp_path, capsys):
+    case = corpus.made(name, *CASES[name])
+    ct.verify(case.certificate, case.family, case.instances)
+    assert main(case.saved(tmp_path)) == 0
+    assert "accepted: best mean utility" in capsys.readouterr().out
+
+
+def resealed(case, change, folder):
+    """The certificate with another content and the checksum that belongs to it."""
+    arguments = case.saved(folder)
+    content = json.loads(json.dumps(case.content))
+    change(content)
+    content["checksum"] = ct.Certificate.unsealed(content).content_checksum
+    (folder / "certificate.json").write_text(json.dumps(content))
+    return arguments
+
+
+def forged(content):
+    """Claims that follow from the changed functions."""
+    from certune.dual.codec import from_json
+
+    duals = [from_json(dual) for dual in content["duals"]]
+    landscape = ct.mean(duals)
+    content["best_value"] = str(landscape.max_exact)
+    content["best_region"] = [list(pair) for pair in landscape.argmax()]
+    content["best_point"] = landscape.best_point
+    content["upper_bound"] = str(landscape.upper_bound_exact)
+
+
+def higher_value(content):
+    dual = content["duals"][0]
+    dual["numerators"][0] += 1
+    forged(content)
+
+
+def longer_piece(content):
+    dual = content["duals"][0]
+    dual["stops"][0] = dual["starts"][1]
+    dual["starts"][1] += 1e-9
+    forged(content)
+
+
+def tighter_gap(content):
+    dual = content["duals"][0]
+    dual["gap_lower"][0] = dual["gap_upper"][0] = dual["numerators"][0]
+    dual["stops"][0] -= 1e-3
+    dual["starts"][1] += 1e-3
+    forged(content)
+
+
+def other_objective(content):
+    content["family"]["objective"] = "k-center"
+
+
+def smaller_range(content):
+    content["family"]["alpha"] = [[-6.0, 5.0]]
+
+
+def other_best_value(content):
+    content["best_value"] = "1"
+
+
+def other_bound(content):
+    content["upper_bound"] = "1"
+
+
+def other_region(content):
+    content["best_region"][0][0] += 1e-6
+
+
+def other_instance(content):
+    content["instance_fingerprints"][0] = "0" * 64
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        higher_value, longer_piece, tighter_gap, other_objective, smaller_range, other_best_value,
+        other_bound, other_region, other_instance,
+    ],
+)  # fmt: skip
+def test_false_claims_are_rejected(change, tmp_path, capsys):
+    family = ct.Linkage("power-mean", alpha=(-6, 6), objective="k-means")
+    instances = [corpus.scattered(9, seed) for seed in (1, 9)]
+    case = corpus.made("forged", family, instances)
+    assert all(len(dual["starts"]) > 1 for dual in case.content["duals"])
+    assert main(resealed(case, change, tmp_path)) == 1
+    assert capsys.readouterr().out.startswith("rejected: ")
+
+
+def test_instances_that_are_not_covered_count_with_the_largest_utility(tmp_path):
+    case = corpus.made("two", *CASES["knapsack"])
+
+    def fewer(content):
+        del content["duals"][1:]
+        forged(content)
+        bound = (ct.mean([case.certificate.duals[0]]).upper_bound_exact + 1) / 2
+        content["upper_bound"] = str(bound)
+
+    assert main(resealed(case, fewer, tmp_path)) == 0
