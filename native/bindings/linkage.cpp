@@ -37,7 +37,7 @@ Enum one_of(int value, int count, const char* message) {
     return static_cast<Enum>(value);
 }
 
-Kind kind_of(int kind) { return one_of<Kind>(kind, 4, "kind is unknown."); }
+Kind kind_of(int kind) { return one_of<Kind>(kind, 5, "kind is unknown."); }
 
 template <class Number>
 void expect_square(const Matrix<Number>& matrix, std::size_t n, const char* message) {
@@ -48,11 +48,16 @@ void expect_square(const Matrix<Number>& matrix, std::size_t n, const char* mess
 struct BoundPairs {
     RealTable first, second;
     Matrix<const std::uint64_t> codes;
+    Integers twins;
     PairFunctions functions;
 
     BoundPairs(int mode, RealTable first_, RealTable second_, std::pair<double, double> power,
-               double input_error, Matrix<const std::uint64_t> codes_, bool ordered)
-        : first(std::move(first_)), second(std::move(second_)), codes(std::move(codes_)) {
+               double input_error, std::pair<Matrix<const std::uint64_t>, bool> codes_,
+               Integers twins_, bool box_cox)
+        : first(std::move(first_)),
+          second(std::move(second_)),
+          codes(codes_.first),
+          twins(std::move(twins_)) {
         const std::size_t n = first.shape(0);
         expect(n > 0, "There must be a point.");
         expect_square(first, n, "first must be a square matrix.");
@@ -64,7 +69,10 @@ struct BoundPairs {
         functions.codes = view_of(codes);
         functions.power = {power.first, power.second};
         functions.input_error = input_error;
-        functions.ordered = ordered;
+        expect(twins.shape(0) == n, "There must be a twin for each point.");
+        functions.ordered = codes_.second;
+        functions.twins = span_of(twins);
+        functions.box_cox = box_cox;
     }
 };
 
@@ -126,11 +134,13 @@ struct BoundProblem {
         expect(labels.shape(0) == n, "There must be one label for each point.");
         problem.first = {span_of(labels), span_of(left), span_of(right), std::get<3>(merges)};
         expect_merges(problem.first);
-        expect_square(reference, n, "reference must be a square matrix.");
+        const auto objective = one_of<Objective>(std::get<0>(pruning), 4, "objective is unknown.");
+        if (objective != Objective::cut) {
+            expect_square(reference, n, "reference must be a square matrix.");
+        }
         const int k = std::get<2>(pruning);
         expect(k >= 1 && static_cast<std::size_t>(k) <= n, "k must be between 1 and n.");
-        problem.pruning = {one_of<Objective>(std::get<0>(pruning), 3, "objective is unknown."),
-                           view_of(reference), k};
+        problem.pruning = {objective, view_of(reference), k};
         problem.complete();
     }
 };
@@ -267,8 +277,10 @@ nb::tuple follow_(const BoundProblem& bound, RealTable panels, Matrix<const bool
     const std::size_t n = bound.pairs.first.shape(0), count = panels.shape(0);
     const Source& source = bound.problem.source;
     expect(bound.problem.first.n_clusters() > 1, "There must be two clusters.");
-    expect(form_of(source.kind, source.pairs.mode) != Form::moving_extremes,
-           "Extremes of moving distances cannot be followed.");
+    const Form form = form_of(source.kind, source.pairs.mode);
+    expect(form != Form::moving_extremes, "Extremes of moving distances cannot be followed.");
+    expect(form != Form::energy, "Energies cannot be followed.");
+    expect(bound.problem.pruning.objective != Objective::cut, "Plain cuts cannot be followed.");
     expect(count > 0, "There must be a panel.");
     for (std::size_t i = 1; i < count; ++i) {
         expect(panels(i - 1, 1) == panels(i, 0), "Panels must touch each other.");
@@ -413,9 +425,9 @@ Result<std::int64_t> matched_points_(Integers target, IntegerTable partitions, c
 void bind_linkage(nb::module_& room) {
     nb::class_<BoundPairs>(room, "PairFunctions")
         .def(nb::init<int, RealTable, RealTable, std::pair<double, double>, double,
-                      Matrix<const std::uint64_t>, bool>(),
+                      std::pair<Matrix<const std::uint64_t>, bool>, Integers, bool>(),
              "mode"_a, "first"_a.noconvert(), "second"_a.noconvert(), "power"_a, "input_error"_a,
-             "codes"_a.noconvert(), "ordered"_a);
+             "codes"_a.noconvert(), "twins"_a.noconvert(), "box_cox"_a);
     nb::class_<BoundProblem>(room, "Problem")
         .def(nb::init<int, const BoundPairs&, std::pair<double, double>,
                       std::tuple<Integers, Integers, Integers, int>,

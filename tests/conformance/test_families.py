@@ -19,6 +19,12 @@ LINKAGES = [
     ({"kind": "product", "alpha": [(-4, 4)]}, ONE),
     ({"kind": "product", "alpha": [(-4, 4), 1.0]}, TWO),
     ({"kind": "product", "alpha": [(-3, 3), (-3, 3)]}, TWO),
+    ({"kind": "energy", "alpha": (0.2, 4), "objective": "cut"}, ONE),
+    ({"kind": "energy", "alpha": (0.2, 4), "weights": "tune", "n_metrics": 2}, TWO),
+    ({"kind": "power-mean", "alpha": (-5, 5), "objective": "cut"}, ONE),
+    ({"kind": "min-max", "alpha": (-5, 5), "objective": "cut"}, ONE),
+    ({"kind": "min-max", "alpha": 2.5, "weights": "tune", "n_metrics": 2, "objective": "cut"}, TWO),
+    ({"kind": "product", "alpha": [(-4, 4), 1.0], "objective": "cut"}, TWO),
 ]
 
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "linkage/models/fixed_extremes.h"
 #include "numeric/simd8.h"
@@ -166,6 +167,7 @@ struct Inside {
 double lower_value(const Reading& reading, const double* record, int k) {
     switch (reading.form) {
         case Form::average:
+        case Form::energy:
             return record[k];
         case Form::fixed_extremes:
             if (reading.kind == Kind::minmax) return record[k] + record[lane::max_low + k];
@@ -184,6 +186,10 @@ double upper_value(const Reading& reading, const double* record, int k) {
 
 Evidence::Evidence(const Reading& reading, const RecordPair& pair)
     : count(reading.form == Form::fixed_extremes ? 2 : degree) {
+    if (reading.form == Form::energy) {
+        weigh_energies(reading.error, pair);
+        return;
+    }
     for (int k = 0; k < count; ++k) {
         const double low_y = lower_value(reading, pair.near, k) * (1.0 - reading.error);
         const double high_y = upper_value(reading, pair.near, k) * (1.0 + reading.error);
@@ -195,6 +201,31 @@ Evidence::Evidence(const Reading& reading, const RecordPair& pair)
         const auto place = static_cast<std::size_t>(k);
         nearer[place] = reading.sign > 0 ? below : above;
         farther[place] = reading.sign > 0 ? above : below;
+    }
+}
+
+// A mean that both energies have counts once, with the difference of its two coefficients.
+void Evidence::weigh_energies(double error, const RecordPair& pair) {
+    const auto& [near, rival, near_within, rival_within] = pair;
+    const double near_factor = near_within.factor(), rival_factor = rival_within.factor();
+    const bool shared = near_within.first == rival_within.first;
+    const double shift = near_factor - rival_factor;
+    for (std::size_t k = 0; k < degree; ++k) {
+        double above = 2.0 * rival_factor * rival[k] + near_factor * near_within.second[k];
+        double below = 2.0 * near_factor * near[k] + rival_factor * rival_within.second[k];
+        if (shared) {
+            (shift > 0.0 ? above : below) += std::abs(shift) * near_within.first[k];
+        } else {
+            above += near_factor * near_within.first[k];
+            below += rival_factor * rival_within.first[k];
+        }
+        // `shift` may have cancelled: its rounding is relative to the two factors.
+        double size = above + below;
+        if (shared) size += (near_factor + rival_factor) * near_within.first[k];
+        const double guard = error * (above + below) + energy_rounding * unit * size;
+        largest = std::max(largest, size * (1.0 + error));
+        nearer[k] = above - below - guard;
+        farther[k] = below - above - guard;
     }
 }
 
@@ -334,10 +365,8 @@ int order_at(const Reading& reading, const RecordPair& pair, double t) {
     return Inside{reading, pair, {t, t}}.at(0.0).order;
 }
 
-bool tie_prefers(int x, int y, int z) {
-    const int low_y = std::min(x, y), low_z = std::min(x, z);
-    if (low_y != low_z) return low_y < low_z;
-    return std::max(x, y) < std::max(x, z);
+bool comes_first(int a, int b, int c, int d) {
+    return std::pair(std::min(a, b), std::max(a, b)) < std::pair(std::min(c, d), std::max(c, d));
 }
 
 }  // namespace certune::linkage

@@ -8,6 +8,7 @@
 
 #include <array>
 
+#include "linkage/models/energies.h"
 #include "linkage/models/frame.h"
 
 namespace certune::linkage {
@@ -32,10 +33,11 @@ struct Zone {
     int after = 0;
 };
 
-// The two records that are compared.
+// The two records that are compared; for energies also the means within the clusters.
 struct RecordPair {
     const double* near = nullptr;   // of (x, y)
     const double* rival = nullptr;  // of (x, z)
+    WithinPair near_within{}, rival_within{};
 };
 
 // Coefficients whose positivity proves (x, y) nearer, respectively farther, than (x, z).
@@ -46,6 +48,8 @@ struct Evidence {
 
     Evidence(const Reading& reading, const RecordPair& pair);
 
+    // Of energies: the smaller one is nearer.
+    void weigh_energies(double error, const RecordPair& pair);
     // Restricts the coefficients of averages to a part of the interval.
     void restrict_to(const Restriction& part);
     void restrict_to(double low, double high);
@@ -79,9 +83,9 @@ bool is_positive(const std::array<double, degree>& coefficients, double low, dou
 // Order that the values at t prove: 1, -1, or 0 if none (fixed extremes).
 int order_at(const Reading& reading, const RecordPair& pair, double t);
 
-// Tie rule: does (x, y) win over (x, z)? Arguments are highest member indices. Among tied pairs the
-// lexicographically smallest sorted pair of highest member indices wins; unlike "lowest index",
+// Tie rule: is (a, b) joined before (c, d)? Arguments are highest member indices. Among tied pairs
+// the lexicographically smallest sorted pair of highest member indices wins; unlike "lowest index",
 // this rule is reducible, so greedy and nearest-neighbour chain agree.
-bool tie_prefers(int x, int y, int z);
+bool comes_first(int a, int b, int c, int d);
 
 }  // namespace certune::linkage

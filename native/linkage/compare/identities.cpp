@@ -1,7 +1,7 @@
 #include "linkage/compare/identities.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 namespace certune::linkage {
 
@@ -59,38 +59,85 @@ Extremes extremes_of(const Reading& reading, const double* record) {
             code_at(record, code_lane(reading, reading.kind != Kind::minimum))};
 }
 
-// Terms of the difference of the averages of (a, b) and (a, c), up to a positive factor: pair codes
-// in order, their coprime integer coefficients, and a hash of both in which a difference and its
-// negative agree.
+// Wide enough for the coefficients of energies: below n^7 in the size n of three clusters.
+__extension__ using Wide = __int128;
+
+Wide common_factor(Wide a, Wide b) {
+    while (b != 0) a = std::exchange(b, a % b);
+    return a < 0 ? -a : a;
+}
+
+// Calls use(a, b, weight) for each pair of points of the difference of two values, (row, near) less
+// its rival, with integer weights up to a positive factor.
+template <class Use>
+void for_each_term(Kind kind, const Tree& tree, const Rivals& nodes, const Use& use) {
+    const auto between = [&](int x, int y, Wide weight) {
+        for (const int a : tree.members(x)) {
+            for (const int b : tree.members(y)) use(a, b, weight);
+        }
+    };
+    const auto size = [&](int node) -> Wide { return tree.size[static_cast<std::size_t>(node)]; };
+    const int a = nodes.row, b = nodes.near, c = nodes.rival_row(), d = nodes.rival;
+    if (kind != Kind::energy) {
+        between(a, b, size(d) * (c == a ? 1 : size(c)));
+        between(c, d, -size(b) * (c == a ? 1 : size(a)));
+        return;
+    }
+    // e(a, b) / 2 = (S(a, b) - |b| / |a| W(a) - |a| / |b| W(b)) / (|a| + |b|), W the sum over
+    // unordered pairs within a cluster.
+    const auto within = [&](int x, Wide weight) {
+        const auto members = tree.members(x);
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) use(members[i], members[j], weight);
+        }
+    };
+    const auto energy = [&](int x, int y, Wide factor) {
+        const Wide unit = factor / (size(x) + size(y));
+        between(x, y, unit);
+        within(x, -unit / size(x) * size(y));
+        within(y, -unit / size(y) * size(x));
+    };
+    Wide whole = (size(a) + size(b)) * (size(c) + size(d));
+    for (const int node : {a, b, d, c}) {
+        if (node == c && c == a) continue;
+        whole *= size(node);
+    }
+    energy(a, b, whole);
+    energy(c, d, -whole);
+}
+
+// Terms of the difference of two values, up to a positive factor: pair codes in order, their
+// coprime integer coefficients, and a hash of both in which a difference and its negative agree.
 struct DifferenceTerms {
     std::vector<std::uint64_t> codes;
-    std::vector<std::int64_t> counts;
+    std::vector<Wide> counts;
     std::uint64_t digest = 0;
 
-    DifferenceTerms(const Tree& tree, const Rivals& nodes,
-                    MatrixView<const std::uint64_t> pair_codes) {
-        const auto row = tree.members(nodes.row);
-        const auto near = tree.members(nodes.near), rival = tree.members(nodes.rival);
-        const auto first = sorted_codes(row, near, pair_codes);
-        const auto second = sorted_codes(row, rival, pair_codes);
-        const auto size_near = static_cast<std::int64_t>(near.size());
-        const auto size_rival = static_cast<std::int64_t>(rival.size());
-        std::int64_t common = 0;
-        std::size_t i = 0, j = 0;
-        while (i < first.size() || j < second.size()) {
-            const bool from_first =
-                j == second.size() || (i < first.size() && first[i] <= second[j]);
-            const std::uint64_t code = from_first ? first[i] : second[j];
-            std::int64_t count = 0;
-            for (; i < first.size() && first[i] == code; ++i) count += size_rival;
-            for (; j < second.size() && second[j] == code; ++j) count -= size_near;
+    DifferenceTerms(Kind kind, const Tree& tree, const Rivals& nodes, const PairFunctions& pairs) {
+        struct Term {
+            std::uint64_t code;
+            Wide count;
+        };
+        std::vector<Term> terms;
+        for_each_term(kind, tree, nodes, [&](int a, int b, Wide weight) {
+            if (kind == Kind::energy && pairs.identical(a, b)) return;
+            const auto row = pairs.codes.row(static_cast<std::size_t>(a));
+            terms.push_back({row[static_cast<std::size_t>(b)], weight});
+        });
+        std::sort(terms.begin(), terms.end(),
+                  [](const Term& one, const Term& other) { return one.code < other.code; });
+        Wide common = 0;
+        for (std::size_t i = 0; i < terms.size();) {
+            const std::uint64_t code = terms[i].code;
+            Wide count = 0;
+            for (; i < terms.size() && terms[i].code == code; ++i) count += terms[i].count;
             if (count == 0) continue;
             codes.push_back(code);
             counts.push_back(count);
-            common = std::gcd(common, count);
+            common = common_factor(common, count);
         }
         digest = codes.size();
-        const std::int64_t lead = codes.empty() || counts[0] > 0 ? 1 : -1;
+        const Wide lead = codes.empty() || counts[0] > 0 ? 1 : -1;
         for (std::size_t k = 0; k < codes.size(); ++k) {
             counts[k] /= common;
             digest = mix(digest ^ mix(codes[k])) + static_cast<std::uint64_t>(counts[k] * lead);
@@ -118,20 +165,22 @@ Settled::Known known_of(int order) {
 void mark_members(const Tree& tree, const Rivals& nodes, std::span<std::uint8_t> marks) {
     std::fill(marks.begin(), marks.end(), std::uint8_t{0});
     std::uint8_t mark = 1;
-    for (const int node : {nodes.row, nodes.near, nodes.rival}) {
+    for (const int node : {nodes.row, nodes.near, nodes.rival, nodes.other_row}) {
+        if (node < 0) continue;
         for (const int point : tree.members(node)) marks[static_cast<std::size_t>(point)] = mark;
         ++mark;
     }
 }
 
 bool same_averages(const Tree& tree, const Rivals& nodes, MatrixView<const std::uint64_t> codes) {
-    const auto row = tree.members(nodes.row);
+    const auto row = tree.members(nodes.row), other = tree.members(nodes.rival_row());
     const auto near = tree.members(nodes.near), rival = tree.members(nodes.rival);
-    const std::uint64_t size_near = near.size(), size_rival = rival.size();
-    if (hash_of(row, near, codes) * size_rival != hash_of(row, rival, codes) * size_near) {
+    const std::uint64_t size_near = row.size() * near.size();
+    const std::uint64_t size_rival = other.size() * rival.size();
+    if (hash_of(row, near, codes) * size_rival != hash_of(other, rival, codes) * size_near) {
         return false;
     }
-    const auto first = sorted_codes(row, near, codes), second = sorted_codes(row, rival, codes);
+    const auto first = sorted_codes(row, near, codes), second = sorted_codes(other, rival, codes);
     std::size_t i = 0, j = 0;
     while (i < first.size() && j < second.size()) {
         const std::uint64_t code = first[i];
@@ -142,6 +191,16 @@ bool same_averages(const Tree& tree, const Rivals& nodes, MatrixView<const std::
         if ((i - start_i) * size_rival != (j - start_j) * size_near) return false;
     }
     return i == first.size() && j == second.size();
+}
+
+bool same_energies(const Tree& tree, const Rivals& nodes, const PairFunctions& pairs) {
+    std::uint64_t total = 0;
+    for_each_term(Kind::energy, tree, nodes, [&](int a, int b, Wide weight) {
+        if (pairs.identical(a, b)) return;
+        const auto row = pairs.codes.row(static_cast<std::size_t>(a));
+        total += mix(row[static_cast<std::size_t>(b)]) * static_cast<std::uint64_t>(weight);
+    });
+    return total == 0 && DifferenceTerms(Kind::energy, tree, nodes, pairs).codes.empty();
 }
 
 bool same_extremes(const Reading& reading, const RecordPair& pair) {
@@ -157,7 +216,7 @@ void Settled::write(const Reading& reading, const RecordPair& pair, const Rivals
     entry.nodes = nodes;
     entry.order = order;
     entry.digest.reset();
-    if (reading.form != Form::average) {
+    if (!is_polynomial(reading.form)) {
         const Extremes near = extremes_of(reading, pair.near);
         const Extremes rival = extremes_of(reading, pair.rival);
         entry.codes = {near.smaller, near.larger, rival.smaller, rival.larger};
@@ -176,23 +235,18 @@ void Settled::prepare(const Reading& reading, const RecordPair& pair, const Riva
 
 Settled::Known Settled::order_of(const Reading& reading, const RecordPair& pair,
                                  const Rivals& nodes) const {
+    const Rivals swapped = nodes.swapped();
     Extremes near{}, rival{};
     bool by_codes = false;
-    if (reading.form != Form::average) {
+    if (!is_polynomial(reading.form)) {
         near = extremes_of(reading, pair.near);
         rival = extremes_of(reading, pair.rival);
         by_codes = near.known() && rival.known();
     }
     for (auto i = static_cast<std::size_t>(count_); i-- > 0;) {
         const Entry& entry = entries_[i];
-        if (entry.nodes.row == nodes.row) {
-            if (entry.nodes.near == nodes.near && entry.nodes.rival == nodes.rival) {
-                return known_of(entry.order);
-            }
-            if (entry.nodes.near == nodes.rival && entry.nodes.rival == nodes.near) {
-                return known_of(-entry.order);
-            }
-        }
+        if (entry.nodes == nodes) return known_of(entry.order);
+        if (entry.nodes == swapped) return known_of(-entry.order);
         if (!by_codes) continue;
         const Extremes first{entry.codes[0], entry.codes[1]};
         const Extremes second{entry.codes[2], entry.codes[3]};
@@ -202,14 +256,14 @@ Settled::Known Settled::order_of(const Reading& reading, const RecordPair& pair,
     return Known::nothing;
 }
 
-Settled::Known Settled::order_of_same_averages(const Tree& tree, const Rivals& nodes,
-                                               MatrixView<const std::uint64_t> codes) {
+Settled::Known Settled::order_of_same_difference(Kind kind, const Tree& tree, const Rivals& nodes,
+                                                 const PairFunctions& pairs) {
     if (count_ == 0) return Known::nothing;
-    const DifferenceTerms own(tree, nodes, codes);
+    const DifferenceTerms own(kind, tree, nodes, pairs);
     for (auto i = static_cast<std::size_t>(count_); i-- > 0;) {
         Entry& entry = entries_[i];
         if (entry.digest && *entry.digest != own.digest) continue;
-        const DifferenceTerms other(tree, entry.nodes, codes);
+        const DifferenceTerms other(kind, tree, entry.nodes, pairs);
         entry.digest = other.digest;
         const int factor = own.factor_of(other);
         if (factor != 0) return known_of(factor * entry.order);

@@ -18,24 +18,33 @@
 
 namespace certune::linkage {
 
-// Three nodes of a tree: is (row, near) nearer than (row, rival)?
+// Nodes of a tree: is (row, near) nearer than (row, rival)? Pairs that are compared by their
+// heights share no row: then it is (other_row, rival).
 struct Rivals {
     int row = -1;
     int near = -1;
     int rival = -1;
+    int other_row = -1;
+
+    int rival_row() const { return other_row < 0 ? row : other_row; }
+    Rivals swapped() const { return {rival_row(), rival, near, other_row < 0 ? -1 : row}; }
+    bool operator==(const Rivals&) const = default;
 };
 
 inline bool tie_prefers(const Tree& tree, const Rivals& nodes) {
     const auto highest = [&](int node) { return tree.highest[static_cast<std::size_t>(node)]; };
-    return tie_prefers(highest(nodes.row), highest(nodes.near), highest(nodes.rival));
+    return comes_first(highest(nodes.row), highest(nodes.near), highest(nodes.rival_row()),
+                       highest(nodes.rival));
 }
 
-// Writes 1, 2, 3 at the members of row, near and rival, and 0 elsewhere.
+// Writes 1, 2, 3 at the members of row, near and rival, 4 at those of another row, 0 elsewhere.
 void mark_members(const Tree& tree, const Rivals& nodes, std::span<std::uint8_t> marks);
 
-// Do the averages of (row, near) and (row, rival) have the same multisets of codes, up to the
-// common factor? O(m log m) for m pairs of points if their hashes agree, else O(m).
+// Do the averages of two cluster pairs have the same multisets of codes, up to the common factor?
+// O(m log m) for m pairs of points if their hashes agree, else O(m).
 bool same_averages(const Tree& tree, const Rivals& nodes, MatrixView<const std::uint64_t> codes);
+// Is the difference of the energies of two cluster pairs a sum without terms? The same costs.
+bool same_energies(const Tree& tree, const Rivals& nodes, const PairFunctions& pairs);
 // Have two records of extremes the same codes, all of them known?
 bool same_extremes(const Reading& reading, const RecordPair& pair);
 
@@ -60,11 +69,11 @@ class Settled {
     // Order of these nodes, or of other ones with the same extremes. A tie settles the function
     // only; who wins it depends on the clusters.
     Known order_of(const Reading& reading, const RecordPair& pair, const Rivals& nodes) const;
-    // The same for averages that compare by the same function: with few distinct distances many
-    // cluster pairs do, and change order at the same root. Nodes of settled comparisons are still
-    // in the tree, so equal hashes are checked term by term.
-    Known order_of_same_averages(const Tree& tree, const Rivals& nodes,
-                                 MatrixView<const std::uint64_t> codes);
+    // The same for averages and energies that compare by the same function: with few distinct
+    // distances many cluster pairs do, and change order at the same root. Nodes of settled
+    // comparisons are still in the tree, so equal hashes are checked term by term.
+    Known order_of_same_difference(Kind kind, const Tree& tree, const Rivals& nodes,
+                                   const PairFunctions& pairs);
 
    private:
     struct Entry {

@@ -103,12 +103,13 @@ class RowBuilder {
         }
     }
 
-    // The first `count` of the points sorted by slot, against one point.
-    void sum(int point, int count, double* target) {
+    // The first `count` of the points sorted by slot, against one point; from `own` on they are in
+    // its slot, where identical ones count as 0.
+    void sum(int point, int count, int own, double* target) {
         const auto row = static_cast<std::size_t>(point);
         const auto first = source_.pairs.first.row(row), second = source_.pairs.second.row(row);
         if (source_.pairs.mode == Mode::moving) {
-            sum_moving(first, second, count, target);
+            sum_moving(point, count, own, target);
             return;
         }
         if (source_.pairs.mode == Mode::affine) {
@@ -129,13 +130,18 @@ class RowBuilder {
             }
         }
         if (!plan_.box_cox) exponentials(weights_.data(), count);
+        for (int j = own; j < count; ++j) {
+            const auto place = static_cast<std::size_t>(j);
+            if (source_.pairs.identical(point, members_[place])) weights_[place] = 0.0;
+        }
         const auto& table = plan_.box_cox ? difference_quotient_table : exponential_table;
         add_models({table.data(), weights_.data(), factors_.data(), slot_.data(), count}, target);
     }
 
    private:
-    void sum_moving(std::span<const double> first, std::span<const double> second, int count,
-                    double* target) {
+    void sum_moving(int point, int count, int own, double* target) {
+        const auto row = static_cast<std::size_t>(point);
+        const auto first = source_.pairs.first.row(row), second = source_.pairs.second.row(row);
         const MovingPower moving{source_.pairs.power.at(centre_), source_.pairs.power.slope, half_,
                                  plan_.box_cox};
         Taylor series;
@@ -146,6 +152,7 @@ class RowBuilder {
             double* record = target + degree * slot;
             if (slot != last) std::fill_n(record, degree, 0.0);
             last = slot;
+            if (j >= own && source_.pairs.identical(point, static_cast<int>(b))) continue;
             moving.series((first[b] + centre_ * second[b]) * unscale_, second[b] * unscale_,
                           series);
             add_series(series, record);
@@ -166,20 +173,29 @@ void build_averages(const AverageTable& table, const Source& source,
                     std::span<const std::int64_t> labels, const ModelPlan& plan, StopToken& stop) {
     const MembersByLabel members(labels, table.slots);
     RowBuilder builder(source, labels, plan, members);
+    const bool within = source.kind == Kind::energy;
     std::vector<double> other(static_cast<std::size_t>(table.slots) * degree);
     for (int x = 0; x < table.slots; ++x) {
         const int before = members.start[static_cast<std::size_t>(x)];
         double* row = table.row(x);
         // Sums over the members of z, then over those of x: shallow, see `model_error`.
-        bool is_first = true;
+        int n_seen = 0;
         for (const int point : members.of(x)) {
             if (stop.stop_requested()) return;
-            builder.sum(point, before, is_first ? row : other.data());
-            if (!is_first) add_rows(other.data(), x * degree, row);
-            is_first = false;
+            // Members of x that were seen are looked at for the mean within it.
+            const int count = within ? before + n_seen : before;
+            builder.sum(point, count, before, n_seen == 0 ? row : other.data());
+            if (n_seen == 0 && within) std::fill_n(row + degree * x, degree, 0.0);
+            if (n_seen > 0) add_rows(other.data(), (within ? x + 1 : x) * degree, row);
+            ++n_seen;
         }
-        if (table.mirrored) std::fill_n(row + degree * x, degree, 1.0);
         const auto size = static_cast<double>(members.of(x).size());
+        if (within) {
+            double* own = row + degree * x;
+            simd8::scale(own, 2.0 / (size * size), own, own);
+        } else if (table.mirrored) {
+            std::fill_n(row + degree * x, degree, 1.0);
+        }
         for (int z = 0; z < x; ++z) {
             const double weight = size * static_cast<double>(members.of(z).size());
             if (table.mirrored || weight > 1.0) {
@@ -194,7 +210,19 @@ void build_point_averages(const AverageTable& table, MatrixView<const double> va
                           std::span<const std::int64_t> labels) {
     const MembersByLabel members(labels, table.slots);
     for (int x = 0; x < table.slots; ++x) {
-        std::fill_n(table.row(x) + degree * x, degree, 1.0);
+        // The mean within a cluster, which energies need.
+        double own = 0.0;
+        for (const int a : members.of(x)) {
+            double part = 0.0;
+            for (const int b : members.of(x)) {
+                if (b != a) {
+                    part += values(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
+                }
+            }
+            own += part;
+        }
+        const auto size = static_cast<double>(members.of(x).size());
+        std::fill_n(table.row(x) + degree * x, degree, own / (size * size));
         for (int z = x + 1; z < table.slots; ++z) {
             double total = 0.0;
             for (const int b : members.of(z)) {

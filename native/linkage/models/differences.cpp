@@ -48,6 +48,54 @@ void gather(MatrixView<const double> matrix, std::span<const std::size_t> rows,
     }
 }
 
+// Adds the pairs of different clusters, or those within one, with one coefficient each.
+struct EnergyTerms {
+    const PairFunctions& pairs;
+    PairList& near;
+    PairList& far;
+
+    void add(std::size_t a, std::size_t b, double coefficient) {
+        if (coefficient == 0.0 || pairs.twins[a] == pairs.twins[b]) return;
+        PairList& list = coefficient > 0.0 ? far : near;
+        list.first.push_back(pairs.first.row(a)[b]);
+        list.second.push_back(pairs.second.row(a)[b]);
+        list.coefficients.push_back(std::abs(coefficient));
+    }
+    void between(const std::vector<std::size_t>& x, const std::vector<std::size_t>& y,
+                 double coefficient) {
+        for (const auto a : x) {
+            for (const auto b : y) add(a, b, coefficient);
+        }
+    }
+    void within(const std::vector<std::size_t>& x, double coefficient) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) add(x[i], x[j], coefficient);
+        }
+    }
+};
+
+// Half the energy of (rows_far, columns_far) less half that of (rows, columns): with sums S of
+// values between and W within clusters, e(A, B) / 2 = (S - |B| / |A| W(A) - |A| / |B| W(B)) /
+// (|A| + |B|). Coefficients have at most six roundings.
+void gather_energies(EnergyTerms terms, const std::vector<std::size_t>& rows,
+                     const std::vector<std::size_t>& columns,
+                     const std::vector<std::size_t>& rows_far,
+                     const std::vector<std::size_t>& columns_far) {
+    const auto size = [](const auto& cluster) { return static_cast<double>(cluster.size()); };
+    const double a = size(rows), b = size(columns), c = size(rows_far), d = size(columns_far);
+    terms.between(rows, columns, -1.0 / (a + b));
+    terms.between(rows_far, columns_far, 1.0 / (c + d));
+    terms.within(columns, a / (b * (a + b)));
+    terms.within(columns_far, -c / (d * (c + d)));
+    if (&rows == &rows_far) {
+        // b / (a (a + b)) - d / (a (a + d))
+        terms.within(rows, (b - d) / ((a + b) * (a + d)));
+        return;
+    }
+    terms.within(rows, b / (a * (a + b)));
+    terms.within(rows_far, -d / (c * (c + d)));
+}
+
 // The pairs that matter for a minimum or maximum of fixed distances.
 void gather_extremes(Kind kind, MatrixView<const double> matrix, std::span<const std::size_t> rows,
                      std::span<const std::size_t> columns, PairList& out) {
@@ -118,10 +166,10 @@ CERTUNE_HOT void add_moments(const double* weights, const double* rates, std::si
     }
 }
 
-// Adds factor * sum_i weights[i] * rates[i]^k / (k + shift)! to coefficient k; arrays are padded
-// with zeros to full lanes. Returns the mean of the weights, whose sum is compensated.
+// Adds factor * sum_i weights[i] * rates[i]^k / (k + shift)! / divisor to coefficient k; arrays are
+// padded with zeros to full lanes. Returns the sum of the weights, compensated, over the divisor.
 double add_power_sums(std::span<const double> weights, std::span<const double> rates,
-                      std::size_t count, int shift, double factor, Taylor& out) {
+                      double divisor, int shift, double factor, Taylor& out) {
     Moments sums{};
     add_moments(weights.data(), rates.data(), weights.size(), sums);
     double leading = 0.0;
@@ -135,7 +183,7 @@ double add_power_sums(std::span<const double> weights, std::span<const double> r
             total = next;
             if (k == 0) lost += sums[terms * lanes + lane];
         }
-        total = (total + lost) / static_cast<double>(count);
+        total = (total + lost) / divisor;
         if (k == 0) leading = total;
         out[k] += factor * total * inverse_factorials[k + static_cast<std::size_t>(shift)];
     }
@@ -171,7 +219,7 @@ DifferenceModel fixed_difference(const PairFunctions& pairs, const TwoValues& va
     const double size = std::abs(power.value) + std::abs(power.slope) * (std::abs(centre) + half);
     const double count = larger_count(values);
     DifferenceModel model = no_difference_model(centre, half);
-    if (reach * spread <= box_cox_below) {
+    if (pairs.box_cox && reach * spread <= box_cox_below) {
         // (exp(alpha L) - 1) / alpha = sum_k L (alpha L)^k / (k + 1)!, a polynomial in alpha /
         // reach
         reach = std::max(reach, 1e-300);
@@ -182,7 +230,8 @@ DifferenceModel fixed_difference(const PairFunctions& pairs, const TwoValues& va
             for (std::size_t i = 0; i < list.size(); ++i) {
                 rates[i] = reach * (list.first[i] - scale);
             }
-            add_power_sums(rates, rates, list.size(), 1, is_far ? 1.0 : -1.0, model.coefficients);
+            add_power_sums(rates, rates, list.divisor(), 1, is_far ? 1.0 : -1.0,
+                           model.coefficients);
         }
         model.floor = 2.0 * step * 16.0 * unit + 2.6 * reach * pairs.input_error;
         model.error = 2.6 * step * step * (count / lanes + 3 * terms + 32) * unit;
@@ -204,7 +253,10 @@ DifferenceModel fixed_difference(const PairFunctions& pairs, const TwoValues& va
             rates[i] = rate * (list.first[i] - scale);
         }
         exponentials(weights.data(), static_cast<int>(list.size()));
-        total += add_power_sums(weights, rates, list.size(), 0, is_far ? sign : -sign,
+        for (std::size_t i = 0; i < list.coefficients.size(); ++i) {
+            weights[i] *= list.coefficients[i];
+        }
+        total += add_power_sums(weights, rates, list.divisor(), 0, is_far ? sign : -sign,
                                 model.coefficients);
     }
     const double relative = (16.0 + 6.0 * size * spread) * unit + (1.0 + reach) * pairs.input_error;
@@ -232,8 +284,8 @@ DifferenceModel product_difference(const PairFunctions& pairs, const TwoValues& 
             rates[i] = half * (list.second[i] - tilt);
         }
         exponentials(weights.data(), static_cast<int>(list.size()));
-        total +=
-            add_power_sums(weights, rates, list.size(), 0, is_far ? 1.0 : -1.0, model.coefficients);
+        total += add_power_sums(weights, rates, list.divisor(), 0, is_far ? 1.0 : -1.0,
+                                model.coefficients);
     }
     const double relative = (16.0 + 6.0 * size) * unit + 1.01 * pairs.input_error;
     const double step = half * 0.5 * (slopes.high - slopes.low) * (1.0 + 4.0 * unit);
@@ -244,10 +296,16 @@ DifferenceModel product_difference(const PairFunctions& pairs, const TwoValues& 
 }  // namespace
 
 TwoValues::TwoValues(Kind kind, const PairFunctions& pairs, std::span<const std::uint8_t> marks) {
-    const auto rows = marked(marks, 1);
+    const auto first_rows = marked(marks, 1), other_rows = marked(marks, 4);
+    const auto& far_rows = other_rows.empty() ? first_rows : other_rows;
     const std::vector<std::size_t> columns[] = {marked(marks, 2), marked(marks, 3)};
+    if (kind == Kind::energy) {
+        gather_energies({pairs, near, far}, first_rows, columns[0], far_rows, columns[1]);
+        return;
+    }
     PairList* lists[] = {&near, &far};
     for (std::size_t side = 0; side < 2; ++side) {
+        const auto& rows = side == 0 ? first_rows : far_rows;
         if (kind != Kind::mean && pairs.mode == Mode::power) {
             gather_extremes(kind, pairs.first, rows, columns[side], *lists[side]);
             continue;

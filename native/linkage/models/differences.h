@@ -17,20 +17,27 @@
 
 namespace certune::linkage {
 
-// Both parameters of some pairs of points.
+// Both parameters of some pairs of points, and the positive coefficients of their values in a sum;
+// without coefficients it is their mean.
 struct PairList {
     std::vector<double> first;
     std::vector<double> second;
+    std::vector<double> coefficients;
 
     std::size_t size() const { return first.size(); }
+    // Coefficient of a pair, up to what the sum is divided by.
+    double coefficient(std::size_t i) const { return coefficients.empty() ? 1.0 : coefficients[i]; }
+    double divisor() const { return coefficients.empty() ? static_cast<double>(size()) : 1.0; }
 };
 
-// The pairs that the values of (x, y) and of (x, z) are made of.
+// The pairs that the values of (x, y) and of (x, z) are made of. For energies they are sorted by
+// the signs of their coefficients in the difference instead: what counts is far less near.
 struct TwoValues {
     PairList near;
     PairList far;
 
-    // Members of x, y and z are marked by 1, 2 and 3.
+    // Members of x, y and z are marked by 1, 2 and 3; if some are marked by 4, the second pair is
+    // (these, z).
     TwoValues(Kind kind, const PairFunctions& pairs, std::span<const std::uint8_t> marks);
 };
 

@@ -86,6 +86,7 @@ Reading build_moving(const Frame& frame, const Source& source, std::span<const s
 
 Form form_of(Kind kind, Mode mode) {
     if (kind == Kind::mean) return Form::average;
+    if (kind == Kind::energy) return Form::energy;
     return mode == Mode::moving ? Form::moving_extremes : Form::fixed_extremes;
 }
 
@@ -103,8 +104,9 @@ Kind kind_of_values(Kind kind, int sign) {
 Reading build_average_records(const AverageTable& table, const Source& source,
                               std::span<const std::int64_t> labels, Interval interval,
                               StopToken& stop) {
-    const ModelPlan plan = plan_models(source, labels, interval);
-    Reading reading = reading_of(source, Form::average, plan);
+    const auto modelled = source.kind == Kind::energy ? source.pairs.twins : labels;
+    const ModelPlan plan = plan_models(source, modelled, interval);
+    Reading reading = reading_of(source, form_of(source.kind, source.pairs.mode), plan);
     if (plan.error == infinity) return reading;
     build_averages(table, source, labels, plan, stop);
     if (is_wider(plan, interval)) restrict_all(table, restriction_of(plan, interval));
@@ -125,6 +127,7 @@ Reading build_frame(const Frame& frame, const Source& source, std::span<const st
                     Interval interval, StopToken& stop) {
     switch (form_of(source.kind, source.pairs.mode)) {
         case Form::average:
+        case Form::energy:
             return build_average_records({frame.data, frame.slots, true}, source, labels, interval,
                                          stop);
         case Form::fixed_extremes:
@@ -145,7 +148,7 @@ Reading build_point_frame(const Frame& frame, const Source& source,
     reading.error = error;
     reading.sign = order_sign(reading.power, source.span < 0.0, {t, t});
     reading.kind = kind_of_values(source.kind, reading.sign);
-    if (reading.form == Form::average) {
+    if (is_polynomial(reading.form)) {
         build_point_averages({frame.data, frame.slots, true}, values, labels);
     } else {
         build_logs(frame, source, labels, stop);
@@ -159,9 +162,8 @@ CERTUNE_HOT void restrict_averages(const Frame& source, std::span<const int> act
     const Restriction part(low, high);
     const int n_active = static_cast<int>(active.size());
     for (int i = 0; i < n_active; ++i) {
-        std::fill_n(target.record(i, i), degree, 1.0);
         const int x = active[static_cast<std::size_t>(i)];
-        for (int j = i + 1; j < n_active; ++j) {
+        for (int j = i; j < n_active; ++j) {
             simd8::transform(source.record(x, active[static_cast<std::size_t>(j)]),
                              part.matrix.data(), target.record(i, j), target.record(j, i));
         }

@@ -20,11 +20,14 @@ namespace certune::linkage {
 // What a record holds.
 enum class Form {
     average,          // the Bernstein coefficients of an average
+    energy,           // the same, and on the diagonal the average within a cluster, see energies.h
     fixed_extremes,   // minima and maxima of fixed distances, see fixed_extremes.h
     moving_extremes,  // minima and maxima of moving distances, see moving_extremes.h
 };
 
 Form form_of(Kind kind, Mode mode);
+// Are records Bernstein coefficients of polynomials?
+inline bool is_polynomial(Form form) { return form == Form::average || form == Form::energy; }
 // Numbers of a record.
 int record_width(Kind kind, Form form);
 // The kind in terms of values: where larger values are nearer, minima become maxima.

@@ -122,16 +122,18 @@ struct Expansion {
                     series[k] = (series[k] - alpha.slope * half * series[k - 1]) / alpha.value;
                 }
             }
-            const double next = total + series[0];
+            const double coefficient = pairs.coefficient(i);
+            const double leading = coefficient * series[0];
+            const double next = total + leading;
             const double part = next - total;
-            lost += (total - (next - part)) + (series[0] - part);
+            lost += (total - (next - part)) + (leading - part);
             total = next;
-            for (std::size_t k = 1; k < terms; ++k) sums[k] += series[k];
+            for (std::size_t k = 1; k < terms; ++k) sums[k] += coefficient * series[k];
         }
         sums[0] = total + lost;
-        const auto count = static_cast<double>(pairs.size());
-        for (std::size_t k = 0; k < terms; ++k) out[k] += factor * (sums[k] / count);
-        return sums[0] / count;
+        const double divisor = pairs.divisor();
+        for (std::size_t k = 0; k < terms; ++k) out[k] += factor * (sums[k] / divisor);
+        return sums[0] / divisor;
     }
 };
 
@@ -191,7 +193,7 @@ DifferenceModel expanded(const PairFunctions& pairs, const TwoValues& values, do
 DifferenceModel moving_difference(Kind kind, const PairFunctions& pairs, const TwoValues& values,
                                   double centre, double half) {
     TwoValues lasting = values;
-    if (kind != Kind::mean) {
+    if (kind != Kind::mean && kind != Kind::energy) {
         const Interval interval{centre - half, centre + half};
         lasting.near = lasting_extremes(kind, values.near, interval);
         lasting.far = lasting_extremes(kind, values.far, interval);
@@ -201,7 +203,8 @@ DifferenceModel moving_difference(Kind kind, const PairFunctions& pairs, const T
     }
     const auto [low, high, ratio] = distances_at(lasting, centre);
     const double reach = std::abs(pairs.power.at(centre)) + std::abs(pairs.power.slope) * half;
-    if (ratio * half < 0.5 && reach * (0.5 * (high - low) + 2.0 * ratio * half) <= box_cox_below) {
+    if (pairs.box_cox && ratio * half < 0.5 &&
+        reach * (0.5 * (high - low) + 2.0 * ratio * half) <= box_cox_below) {
         const DifferenceModel found = expanded(pairs, lasting, centre, half, true);
         if (found.floor + found.error < infinity) return found;
     }

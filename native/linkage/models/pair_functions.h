@@ -11,7 +11,15 @@ namespace certune::linkage {
 inline constexpr double unit = 0x1p-53;  // largest relative error of one rounding
 
 // What the value of two clusters is, in terms of the values of their pairs of points.
-enum class Kind { mean = 0, minmax = 1, minimum = 2, maximum = 3 };
+enum class Kind {
+    mean = 0,
+    minmax = 1,
+    minimum = 2,
+    maximum = 3,
+    // |A||B| / (|A| + |B|) (2 m(A, B) - m(A, A) - m(B, B)), m the mean over all pairs of points:
+    // what Ward's update makes of the values of pairs of points.
+    energy = 4,
+};
 
 // What the value of a pair of points is along the segment.
 enum class Mode {
@@ -44,8 +52,13 @@ struct PairFunctions {
     double input_error = 0.0;               // of the logarithm of a value, from rounded inputs
     MatrixView<const std::uint64_t> codes;  // pairs with the same code have the same function
     bool ordered = false;                   // are codes ordered like values, at every parameter?
+    std::span<const std::int64_t> twins;    // points with the same number are identical
+    bool box_cox = true;  // are powers compared in their Box-Cox form near alpha = 0?
 
     int n_points() const { return static_cast<int>(first.rows); }
+    bool identical(int a, int b) const {
+        return twins[static_cast<std::size_t>(a)] == twins[static_cast<std::size_t>(b)];
+    }
 };
 
 // Smallest and largest parameter over pairs of different clusters on an interval: of A (power), of
@@ -64,7 +77,7 @@ struct Source {
     double offset = 0.0;  // what A of affine functions has in common
     double span = 0.0;    // spread of the logarithms of values; negative at a point if smaller ones
                           // are nearer there
-    Extent extent;        // of fixed distances, over pairs of different first clusters
+    Extent extent;        // of fixed distances, over the pairs of points that are looked at
 };
 
 // Points sorted by cluster, and where each cluster starts.

@@ -33,8 +33,9 @@ class Cutter {
     std::vector<double> edges(Interval whole) {
         if (pairs_.mode != Mode::moving) extent_ = extent_of_pairs(pairs_, labels_, whole);
         const Affine& power = pairs_.power;
-        if (pairs_.mode == Mode::affine || power.slope == 0.0) {
-            return cut(pairs_.mode != Mode::affine && power.value == 0.0, whole);
+        if (pairs_.mode == Mode::affine || power.slope == 0.0 || !pairs_.box_cox) {
+            const bool vanishes = power.slope == 0.0 && power.value == 0.0;
+            return cut(pairs_.mode != Mode::affine && pairs_.box_cox && vanishes, whole);
         }
         const double zero = -power.value / power.slope;
         double reach = std::max(std::abs(whole.high - zero), std::abs(whole.low - zero));
@@ -135,7 +136,7 @@ int order_sign(const Affine& power, bool box_cox, Interval interval) {
 }
 
 bool needs_box_cox(const PairFunctions& pairs, double span, Interval interval) {
-    if (pairs.mode == Mode::affine) return false;
+    if (pairs.mode == Mode::affine || !pairs.box_cox) return false;
     const double first = pairs.power.at(interval.low), last = pairs.power.at(interval.high);
     if ((first <= 0.0 && 0.0 <= last) || (last <= 0.0 && 0.0 <= first)) return true;
     return std::min(std::abs(first), std::abs(last)) * (1.0 + span) < 0.05;

@@ -17,7 +17,15 @@ View::View(const Level& level, const Frame& own_frame, bool point)
       interval(level.interval),
       may_tie(level.may_tie),
       is_point(point) {
-    const Interval& whole = level.frame_interval;
+    look_at(level.frame_interval);
+}
+
+View::View(const Level& level, const Heights& heights, bool point)
+    : reading(heights.reading), interval(level.interval), may_tie(level.may_tie), is_point(point) {
+    look_at(heights.interval);
+}
+
+void View::look_at(Interval whole) {
     double share_low = 0.0, share_high = 1.0;
     if (whole.high > whole.low) {
         share_low = (interval.low - whole.low) / whole.width();
@@ -26,7 +34,7 @@ View::View(const Level& level, const Frame& own_frame, bool point)
     cut_low = interval.low > whole.low;
     cut_high = interval.high < whole.high;
     lane = static_cast<int>(0.5 * (share_low + share_high) * (degree - 1) + 0.5);
-    if (reading.form == Form::average && (cut_low || cut_high)) {
+    if (is_polynomial(reading.form) && (cut_low || cut_high)) {
         window = Restriction(share_low, share_high);
     }
 }
@@ -36,7 +44,7 @@ Evidence Decider::weigh(const View& view, const RecordPair& records, Order& orde
     Evidence evidence(view.reading, records);
     order = evidence.verdict();
     if (!(view.cut_low || view.cut_high) || is_settled(order)) return evidence;
-    if (view.reading.form == Form::average) {
+    if (is_polynomial(view.reading.form)) {
         evidence.restrict_to(view.window);
     } else {
         if (view.cut_low) evidence.move_end(view.reading, records, false, view.interval.low);
@@ -47,7 +55,8 @@ Evidence Decider::weigh(const View& view, const RecordPair& records, Order& orde
 }
 
 bool Decider::is_same(const Reading& reading, const Comparison& comparison) const {
-    if (reading.form != Form::average) return same_extremes(reading, comparison.records);
+    if (!is_polynomial(reading.form)) return same_extremes(reading, comparison.records);
+    if (reading.form == Form::energy) return same_energies(tree_, comparison.nodes, source_.pairs);
     return same_averages(tree_, comparison.nodes, source_.pairs.codes);
 }
 
@@ -89,9 +98,9 @@ Order Decider::decide_tie(const View& view, const Comparison& comparison, bool w
                           Zone& zone) {
     if (is_same(view.reading, comparison)) return order_of(wins_ties);
     if (view.reading.error > ask_below && !view.is_point) return Order::too_wide;
-    if (view.reading.form == Form::average) {
+    if (is_polynomial(view.reading.form)) {
         const auto known =
-            settled.order_of_same_averages(tree_, comparison.nodes, source_.pairs.codes);
+            settled.order_of_same_difference(source_.kind, tree_, comparison.nodes, source_.pairs);
         if (known != Settled::Known::nothing) return decided(known, wins_ties);
     }
     const auto kind = view.is_point ? Question::Kind::at_point : Question::Kind::on_interval;
@@ -148,8 +157,8 @@ Order Decider::decide(const View& view, const Comparison& comparison, Zone& zone
                 ? locate_extremes(view.reading, records, view.interval, evidence, zone)
                 : locate(evidence, zone);
     if (order != Order::crossing) return order;
-    if (view.reading.form == Form::average && (zone.low <= 0.0 || zone.high >= 1.0)) {
-        known = settled.order_of_same_averages(tree_, nodes, source_.pairs.codes);
+    if (is_polynomial(view.reading.form) && (zone.low <= 0.0 || zone.high >= 1.0)) {
+        known = settled.order_of_same_difference(source_.kind, tree_, nodes, source_.pairs);
         if (known != Settled::Known::nothing) return decided(known, wins_ties);
     }
     return decide_crossing(view, comparison, zone);

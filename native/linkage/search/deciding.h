@@ -25,7 +25,7 @@ inline bool is_narrow(Interval interval) {
     return interval.width() <= narrow * std::max(1.0, std::abs(interval.low));
 }
 
-// A level as it is looked at: its frame, and which part of the frame's interval counts.
+// Records as they are looked at: which part of their interval counts.
 struct View {
     Frame frame;
     const Reading& reading;
@@ -38,9 +38,14 @@ struct View {
     Restriction window;  // of averages, to the interval
 
     View(const Level& level, const Frame& frame, bool is_point);
+    // Heights of the level's nodes.
+    View(const Level& level, const Heights& heights, bool is_point);
+
+   private:
+    void look_at(Interval whole);
 };
 
-// Three slots of a frame, and their nodes: is (row, near) nearer than (row, rival)?
+// Two records and their nodes: is (row, near) nearer than its rival?
 struct Comparison {
     RecordPair records;
     Rivals nodes;

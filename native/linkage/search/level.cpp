@@ -31,6 +31,29 @@ void Slots::take_out(int y, int x) {
     active.resize(kept);
 }
 
+void Heights::take(int node, const Frame& frame, int x, int y) {
+    double* target = std::copy_n(frame.record(x, y), frame.width, of(node));
+    if (reading.form == Form::energy) {
+        target = std::copy_n(frame.record(x, x), degree, target);
+        std::copy_n(frame.record(y, y), degree, target);
+    }
+    known[static_cast<std::size_t>(node)] = 1;
+}
+
+void Heights::restrict_to(Interval part) {
+    const Restriction matrix(std::max(0.0, (part.low - interval.low) / interval.width()),
+                             std::min(1.0, (part.high - interval.low) / interval.width()));
+    for (std::size_t node = 0; node < known.size(); ++node) {
+        if (known[node] == 0) continue;
+        double* record = of(static_cast<int>(node));
+        for (int i = 0; i < width; i += degree) {
+            simd8::transform(record + i, matrix.matrix.data(), record + i, record + i);
+        }
+    }
+    interval = part;
+    reading.error += restriction_error;
+}
+
 void Level::begin_part(const Level& above, bool to_left, const LeafStore& found) {
     const std::size_t side = to_left ? 1 : 0;  // the end at which the interval is cut
     double edge = above.position;
@@ -55,6 +78,7 @@ void Level::begin_part(const Level& above, bool to_left, const LeafStore& found)
     n_nodes = above.n_nodes;
     reading = above.reading;
     built = above.built;
+    if (above.heights.width > 0) heights = above.heights;
 }
 
 void Level::share_frame(const Level& above, std::int64_t open_choice) {
@@ -107,9 +131,13 @@ void Trail::save_row(std::int64_t choice, const Frame& frame, int x, std::span<c
     auto& saved = saved_[static_cast<std::size_t>(x)];
     if (choice == 0 || saved == choice) return;
     saved = choice;
-    for (const int z : active) {
+    const auto save = [&](int z) {
         places_.push_back({x, z});
         simd8::copy(frame.record(x, z), records_.emplace_back().data());
+    };
+    save(x);
+    for (const int z : active) {
+        if (z != x) save(z);
     }
 }
 

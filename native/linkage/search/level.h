@@ -6,6 +6,7 @@
 // values there, the clusters that are left, and how far the search has come. The level below starts
 // from that: on the slots of the same frame, or on slots of its own.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -45,6 +46,27 @@ struct Slots {
     static std::size_t at(int slot) { return static_cast<std::size_t>(slot); }
 };
 
+// Records of the values at which nodes of the tree were merged, for plain cuts. Those of energies
+// are three: between the two children, and within each.
+struct Heights {
+    Reading reading;
+    Interval interval;
+    int width = 0;  // numbers of one, 0 if nobody asks for them
+    std::vector<double> records;
+    std::vector<std::uint8_t> known;
+
+    bool knows(int node) const { return known[static_cast<std::size_t>(node)] != 0; }
+    double* of(int node) {
+        return records.data() + static_cast<std::size_t>(node) * static_cast<std::size_t>(width);
+    }
+    const double* of(int node) const { return const_cast<Heights*>(this)->of(node); }
+    void forget() { std::fill(known.begin(), known.end(), std::uint8_t{0}); }
+    // Takes the record at which slots x and y of a frame are merged.
+    void take(int node, const Frame& frame, int x, int y);
+    // Cuts records of polynomials that are known to a part of their interval.
+    void restrict_to(Interval part);
+};
+
 struct Level {
     enum class Stage { merging, left, right };
 
@@ -66,6 +88,7 @@ struct Level {
     std::int64_t choice = 0;     // for the trail: the open choice, 0 if the frame is not shared
     std::size_t trail_mark = 0;  // entries of the trail before the parts were searched
     Slots slots;
+    Heights heights;
 
     // Begins the part of a level on one side of its cut.
     void begin_part(const Level& above, bool to_left, const LeafStore& found);
@@ -81,7 +104,8 @@ class Trail {
     explicit Trail(int slots) : saved_(static_cast<std::size_t>(slots), 0) {}
 
     std::size_t size() const { return places_.size(); }
-    // Saves the row of slot x, unless this was done since the choice was opened (0: none is open).
+    // Saves the row of slot x and its diagonal, unless this was done since the choice was opened
+    // (0: none is open).
     void save_row(std::int64_t choice, const Frame& frame, int x, std::span<const int> active);
     // Puts back what was saved since the trail had so many entries.
     void rewind(std::size_t mark, const Frame& frame);

@@ -1,9 +1,11 @@
 #include "linkage/search/merging.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "linkage/models/energies.h"
 #include "linkage/models/moving_extremes.h"
 #include "numeric/simd8.h"
 
@@ -107,6 +109,39 @@ CERTUNE_HOT void merge_averages(const Frame& frame, int x, int y, double weight_
 
 }  // namespace
 
+Zone zone_inside(const Zone& shares, Interval interval) {
+    const auto [low, high] = interval;
+    // A zone that is cut at the end of the interval ends there, without a rounding.
+    const double until = shares.high >= 1.0 ? high : low + shares.high * (high - low);
+    return {low + shares.low * (high - low), std::min(high, until), shares.before, shares.after};
+}
+
+void unite_slots(const Frame& frame, const Source& source, const Reading& reading,
+                 std::array<int, 2> slots, std::array<double, 2> sizes,
+                 const std::vector<int>& active) {
+    const auto [x, y] = slots;
+    const double total = sizes[0] + sizes[1];
+    switch (reading.form) {
+        case Form::average:
+        case Form::energy: {
+            const auto within = united_within(frame, x, y, sizes[0], sizes[1]);
+            merge_averages(frame, x, y, sizes[0] / total, sizes[1] / total, active.data(),
+                           static_cast<int>(active.size()));
+            simd8::copy(within.data(), frame.record(x, x));
+            break;
+        }
+        case Form::fixed_extremes:
+            for (const int z : active) {
+                unite_extremes(frame.record(x, z), frame.record(y, z), source.pairs.ordered,
+                               reading.error, frame.record(x, z), frame.record(z, x));
+            }
+            break;
+        case Form::moving_extremes:
+            merge_moving_extremes(frame, reading, x, y, active);
+            break;
+    }
+}
+
 Merging::Merging(const Source& source, Tree& tree, Costs& costs, Decider& decider, Trail& trail,
                  StopToken& stop)
     : source_(source),
@@ -119,6 +154,12 @@ Merging::Merging(const Source& source, Tree& tree, Costs& costs, Decider& decide
 
 int Merging::guess(const View& view, int x) {
     const Reading& reading = view.reading;
+    if (reading.form == Form::energy) {
+        const auto count = static_cast<std::size_t>(n_active_);
+        const auto place = std::lower_bound(active_, active_ + n_active_, x) - active_;
+        return nearest_energy(view.frame, x, sizes_[static_cast<std::size_t>(place)],
+                              {active_, count}, {sizes_.data(), count}, view.lane);
+    }
     Glance glance{view.frame.row(x), view.frame.width, view.lane, 0, reading.sign};
     if (reading.form == Form::fixed_extremes) {
         glance.lane = reading.kind == Kind::maximum ? lane::max_low : lane::min_low;
@@ -129,9 +170,45 @@ int Merging::guess(const View& view, int x) {
     return nearest_by(glance, x, active_, n_active_, keys_.data());
 }
 
+double Merging::size_of(const Slots& slots, int slot) const {
+    return tree_.size[at(slots.node[at(slot)])];
+}
+
+void Merging::set_sizes(const Slots& slots) {
+    active_ = slots.active.data();
+    n_active_ = static_cast<int>(slots.active.size());
+    if (source_.kind != Kind::energy) return;
+    sizes_.resize(slots.active.size());
+    for (std::size_t i = 0; i < sizes_.size(); ++i) sizes_[i] = size_of(slots, slots.active[i]);
+}
+
+Comparison Merging::comparison_of(const Slots& slots, const View& view, int row, int near,
+                                  int rival) const {
+    Comparison found{{view.frame.record(row, near), view.frame.record(row, rival)},
+                     {slots.node[at(row)], slots.node[at(near)], slots.node[at(rival)]}};
+    if (view.reading.form == Form::energy) {
+        const double size = size_of(slots, row);
+        found.records.near_within = within_pair(view.frame, row, near, size, size_of(slots, near));
+        found.records.rival_within =
+            within_pair(view.frame, row, rival, size, size_of(slots, rival));
+    }
+    return found;
+}
+
+Comparison Merging::open_comparison(const Level& level, const View& view, int row) const {
+    const Obstacle& by = level.slots.obstacle[at(row)];
+    return comparison_of(level.slots, view, row, by.near, by.rival);
+}
+
 // Sets what the values of (row, z) must exceed, or stay below if sign < 0.
-void Merging::set_bars(const View& view, int row, int near) {
+void Merging::set_bars(const Slots& slots, const View& view, int row, int near) {
     const Reading& reading = view.reading;
+    if (reading.form == Form::energy) {
+        const auto within =
+            within_pair(view.frame, row, near, size_of(slots, row), size_of(slots, near));
+        energy_above(view.frame.record(row, near), within, reading.error, bars_.data());
+        return;
+    }
     const double factor = (1.0 + reading.error) / (1.0 - reading.error) * (1.0 + 16.0 * unit);
     const double* record = view.frame.record(row, near);
     const int count = reading.form == Form::fixed_extremes ? 2 : degree;
@@ -141,14 +218,19 @@ void Merging::set_bars(const View& view, int row, int near) {
     }
 }
 
-// Position in `active`, from `begin` on, of the next slot that is not proved farther than the bars.
-std::size_t Merging::next_doubtful(const View& view, int row, const std::vector<int>& active,
+// Position among the active slots, from `begin` on, of the next one that is not proved farther than
+// the bars.
+std::size_t Merging::next_doubtful(const Slots& slots, const View& view, int row,
                                    std::size_t begin) const {
+    const std::vector<int>& active = slots.active;
     const double* records = view.frame.row(row);
     switch (view.reading.form) {
         case Form::average:
             return next_below(records, bars_.data(), view.reading.sign > 0 ? 0 : -1, active.data(),
                               begin, active.size());
+        case Form::energy:
+            return next_energy_below(view.frame, row, size_of(slots, row),
+                                     {bars_.data(), active, sizes_, view.reading.error}, begin);
         case Form::fixed_extremes:
             return next_below_ends(records, bars_.data(), view.reading, active, begin);
         case Form::moving_extremes:
@@ -166,10 +248,7 @@ void Merging::block(Level& level, int row, int near, int rival, bool crossing, c
     obstacle.rival = rival;
     obstacle.near_node = slots.node[at(near)];
     obstacle.rival_node = slots.node[at(rival)];
-    const auto& [low, high] = level.interval;
-    // A zone that is cut at the end of the interval ends there, without a rounding.
-    const double until = zone.high >= 1.0 ? high : low + zone.high * (high - low);
-    obstacle.zone = {low + zone.low * (high - low), std::min(high, until), zone.before, zone.after};
+    obstacle.zone = zone_inside(zone, level.interval);
 }
 
 // Finds the nearest slot of a row for certain: nearer, or why that is not possible; the row is then
@@ -180,16 +259,14 @@ Order Merging::resolve(Level& level, const View& view, int row) {
     std::size_t switches = 0;
     Order order = Order::nearer;
     Zone zone;
-    set_bars(view, row, near);
+    set_bars(slots, view, row, near);
     for (std::size_t j = 0;;) {
-        j = next_doubtful(view, row, slots.active, j);
+        j = next_doubtful(slots, view, row, j);
         if (j == slots.active.size()) break;
         const int z = slots.active[j++];
         if (z == row || z == near) continue;
         rival = z;
-        const Comparison comparison{{view.frame.record(row, near), view.frame.record(row, z)},
-                                    {slots.node[at(row)], slots.node[at(near)], slots.node[at(z)]}};
-        order = decider_.decide(view, comparison, zone);
+        order = decider_.decide(view, comparison_of(slots, view, row, near, z), zone);
         if (order == Order::nearer) continue;
         if (order != Order::farther) break;
         if (++switches > at(level.n_slots) + 2) {
@@ -198,7 +275,7 @@ Order Merging::resolve(Level& level, const View& view, int row) {
         }
         rival = near;
         near = z;
-        set_bars(view, row, near);
+        set_bars(slots, view, row, near);
         order = Order::nearer;
         j = 0;
     }
@@ -242,37 +319,22 @@ void Merging::merge(Level& level, const View& view, int x, int y) {
     const int node = level.n_nodes++;
     tree_.unite(node, a, b);
     costs_.unite(tree_, node);
+    if (level.heights.width > 0) level.heights.take(node, view.frame, x, y);
     slots.take_out(y, x);
     slots.node[at(x)] = node;
     slots.node[at(y)] = -1;
-    active_ = slots.active.data();
-    n_active_ = static_cast<int>(slots.active.size());
+    set_sizes(slots);
     if (n_active_ == 1) return;
     const Frame& frame = view.frame;
     trail_.save_row(level.choice, frame, x, slots.active);
-    switch (view.reading.form) {
-        case Form::average: {
-            const double size_x = tree_.size[at(a)], size_y = tree_.size[at(b)];
-            merge_averages(frame, x, y, size_x / (size_x + size_y), size_y / (size_x + size_y),
-                           active_, n_active_);
-            break;
-        }
-        case Form::fixed_extremes:
-            for (const int z : slots.active) {
-                unite_extremes(frame.record(x, z), frame.record(y, z), source_.pairs.ordered,
-                               view.reading.error, frame.record(x, z), frame.record(z, x));
-            }
-            break;
-        case Form::moving_extremes:
-            merge_moving_extremes(frame, view.reading, x, y, slots.active);
-            break;
-    }
+    const std::array<double, 2> sizes{static_cast<double>(tree_.size[at(a)]),
+                                      static_cast<double>(tree_.size[at(b)])};
+    unite_slots(frame, source_, view.reading, {x, y}, sizes, slots.active);
 }
 
 Progress Merging::run(Level& level, const View& view) {
     Slots& slots = level.slots;
-    active_ = slots.active.data();
-    n_active_ = static_cast<int>(slots.active.size());
+    set_sizes(slots);
     bool fresh = true;  // are all guesses from this interval?
     for (const int x : slots.active) fresh = fresh && slots.nearest[at(x)] < 0;
     bool progress = true, forced = false;

@@ -6,6 +6,7 @@
 // neighbours come from one coefficient and are made sure of only for pairs that would merge; a row
 // that cannot be decided is blocked until one of the two rivals is merged.
 
+#include <array>
 #include <vector>
 
 #include "linkage/search/deciding.h"
@@ -16,6 +17,9 @@
 
 namespace certune::linkage {
 
+// A zone in shares of an interval as one in t.
+Zone zone_inside(const Zone& shares, Interval interval);
+
 enum class Progress {
     done,        // one cluster is left
     plain,       // nothing is known about where to cut the interval
@@ -23,6 +27,12 @@ enum class Progress {
     unknown,     // the exact layer gave up
     impossible,  // what was settled on this branch holds nowhere on the interval
 };
+
+// Puts the union of slots x and y, of clusters with these sizes, into slot x; the active slots are
+// those that are left.
+void unite_slots(const Frame& frame, const Source& source, const Reading& reading,
+                 std::array<int, 2> slots, std::array<double, 2> sizes,
+                 const std::vector<int>& active);
 
 class Merging {
    public:
@@ -37,6 +47,8 @@ class Merging {
     Progress run(Level& level, const View& view);
     // Row whose order changes nearest to the middle of the interval, -1 if none does.
     static int row_to_split(const Level& level);
+    // The comparison that is open in a row.
+    Comparison open_comparison(const Level& level, const View& view, int row) const;
 
    private:
     enum class Pair { merged, blocked, circle, hopeless };
@@ -44,11 +56,15 @@ class Merging {
     int guess(const View& view, int x);
     Pair find_pair(Level& level, const View& view, int& x);
     Order resolve(Level& level, const View& view, int row);
-    void set_bars(const View& view, int row, int near);
-    std::size_t next_doubtful(const View& view, int row, const std::vector<int>& active,
+    void set_bars(const Slots& slots, const View& view, int row, int near);
+    std::size_t next_doubtful(const Slots& slots, const View& view, int row,
                               std::size_t begin) const;
     void block(Level& level, int row, int near, int rival, bool crossing, const Zone& zone);
     void merge(Level& level, const View& view, int x, int y);
+    Comparison comparison_of(const Slots& slots, const View& view, int row, int near,
+                             int rival) const;
+    double size_of(const Slots& slots, int slot) const;
+    void set_sizes(const Slots& slots);
 
     const Source& source_;
     Tree& tree_;
@@ -57,6 +73,7 @@ class Merging {
     Trail& trail_;
     StopToken& stop_;
     std::vector<double> keys_;
+    std::vector<double> sizes_;  // of the clusters in the active slots (energies)
     std::array<double, degree> bars_{};
     const int* active_ = nullptr;  // of the level under way
     int n_active_ = 0;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "linkage/models/fixed_extremes.h"
+#include "linkage/search/cutting.h"
 #include "linkage/search/merging.h"
 
 namespace certune::linkage {
@@ -58,6 +59,9 @@ class Search {
           decider_(source_, tree, exact, stop),
           trail_(tree.n_first),
           merging_(source_, tree, costs, decider_, trail_, stop),
+          cutting_(problem.pruning.objective == Objective::cut
+                       ? std::make_unique<Cutting>(source_, tree, decider_, problem.pruning.k, stop)
+                       : nullptr),
           labels_(static_cast<std::size_t>(tree.n_points)),
           found(tree.n_points) {}
 
@@ -69,6 +73,7 @@ class Search {
             enter({panels.bounds(first, 0), panels.bounds(last, 1)},
                   {panels.may_tie(first, 0), panels.may_tie(last, 1)});
             build(level(0), problem_.first.labels);
+            begin_heights(level(0));
             descend(false);
         }
     }
@@ -77,6 +82,7 @@ class Search {
         enter({point.t, point.t}, {false, false});
         level(0).reading = build_point_frame(frame_of(level(0)), source_, problem_.first.labels,
                                              point.values, point.error, point.t, stop_);
+        begin_heights(level(0));
         descend(true);
         return !found.leaves().empty() && found.leaves()[0].partition != no_partition;
     }
@@ -123,6 +129,17 @@ class Search {
         at.reading = build_frame(frame_of(at), source_, labels, at.interval, stop_);
     }
 
+    // Heights are needed by plain cuts only; those of nodes made on this level are on its frame.
+    void begin_heights(Level& at) const {
+        if (!cutting_) return;
+        Heights& heights = at.heights;
+        heights.width = (form_ == Form::energy ? 3 : 1) * width_;
+        heights.records.resize(tree.left.size() * static_cast<std::size_t>(heights.width));
+        heights.known.assign(tree.left.size(), 0);
+        heights.reading = at.reading;
+        heights.interval = at.frame_interval;
+    }
+
     void descend(bool is_point) {
         std::size_t depth = 0;
         while (!stop_.stop_requested()) {
@@ -145,18 +162,30 @@ class Search {
         decider_.settled.take_back(here.n_settled);
         const View view(here, frame_of(here), is_point);
         Progress status = Progress::plain;
-        if (here.reading.error < infinity) status = merging_.run(here, view);
+        const bool is_merged = here.slots.active.size() == 1;
+        if (here.reading.error < infinity || is_merged) status = merging_.run(here, view);
+        if (cutting_ && status == Progress::done) status = cutting_->run(here, is_point);
         if (stop_.ended() || status == Progress::impossible) return false;
         here.n_settled = decider_.settled.count();
         n_plain_ += status == Progress::plain;
-        if (status != Progress::done) status = way_on(here, depth, status);
+        OpenChange change;
+        if (status == Progress::zone) change = open_change(here, view);
+        if (status != Progress::done) status = way_on(here, depth, status, change.zone);
         if (status == Progress::done || status == Progress::unknown) {
             add_leaf(here, status == Progress::done);
             return false;
         }
         here.trail_mark = trail_.size();
-        here.cut = status == Progress::zone ? add_split(here, view) : no_split;
+        here.cut = status == Progress::zone ? add_split(here, change) : no_split;
         return true;
+    }
+
+    // The change at which a level is split: of a row, or of two heights if all is merged.
+    OpenChange open_change(const Level& here, const View& view) const {
+        if (here.slots.active.size() == 1) return cutting_->change();
+        const int row = Merging::row_to_split(here);
+        return {here.slots.obstacle[Slots::at(row)].zone,
+                merging_.open_comparison(here, view, row)};
     }
 
     // Where merges stopped: split at a zone, cut at a position (plain), or unknown.
@@ -164,7 +193,7 @@ class Search {
     // A zone that reaches an end says nothing about the order there. If it is wide, the order may
     // change more than once in it. If there is one after the other, many comparisons tie at that
     // end: beside it they are decided without a split.
-    Progress way_on(Level& here, std::size_t depth, Progress status) {
+    Progress way_on(Level& here, std::size_t depth, Progress status, const Zone& zone) {
         const auto [low, high] = here.interval;
         const double extent = high - low;
         if (n_unknown_ > most_unknown_leaves || undecided_.joins(here.interval) ||
@@ -176,7 +205,6 @@ class Search {
         if (status == Progress::plain) {
             return is_narrow(here.interval) ? Progress::unknown : Progress::plain;
         }
-        const Zone& zone = here.slots.obstacle[Slots::at(Merging::row_to_split(here))].zone;
         const bool wide = zone.high - zone.low >= wide_zone_ * extent;
         if (is_narrow(here.interval)) {
             // Both orders count in all of it; the next one there, in four trees, and so on.
@@ -198,7 +226,11 @@ class Search {
     void add_leaf(const Level& here, bool is_decided) {
         Leaf leaf{here.interval, here.splits[0], here.splits[1], no_partition};
         if (is_decided) {
-            costs.cut(tree, here.n_nodes - 1, labels_);
+            if (cutting_) {
+                cutting_->write_labels(labels_);
+            } else {
+                costs.cut(tree, here.n_nodes - 1, labels_);
+            }
             leaf.partition = found.number_of(labels_);
         } else {
             ++n_unknown_;
@@ -207,17 +239,14 @@ class Search {
         found.add(leaf);
     }
 
-    // Writes where the order of a row changes, and between which clusters. On both sides of it the
-    // comparison is settled; which way is said when a side is searched.
-    std::int64_t add_split(const Level& here, const View& view) {
-        const int row = Merging::row_to_split(here);
-        const Obstacle& by = here.slots.obstacle[Slots::at(row)];
-        const std::int64_t split = found.add(Split{by.zone, here.splits[0], here.splits[1]});
-        const Rivals nodes{here.slots.node[Slots::at(row)], by.near_node, by.rival_node};
+    // Writes where an order changes, and between which clusters. On both sides of it the comparison
+    // is settled; which way is said when a side is searched.
+    std::int64_t add_split(const Level& here, const OpenChange& change) {
+        const auto& [records, nodes] = change.comparison;
+        const std::int64_t split = found.add(Split{change.zone, here.splits[0], here.splits[1]});
         mark_members(tree, nodes, found.marks_of(split));
-        decider_.settled.prepare(
-            view.reading, {view.frame.record(row, by.near), view.frame.record(row, by.rival)},
-            nodes);
+        const bool by_height = here.slots.active.size() == 1;
+        decider_.settled.prepare(by_height ? here.heights.reading : here.reading, records, nodes);
         return split;
     }
 
@@ -232,9 +261,12 @@ class Search {
             decider_.settled.set_order(here.n_settled, to_left ? zone.before : zone.after);
         }
         const bool anew = gains_by_building(here, part);
-        if (!anew && may_share(here, part)) {
+        const bool is_merged = here.slots.active.size() == 1;
+        if (is_merged || (!anew && may_share(here, part))) {
             n_choices_ += to_left;
             part.share_frame(here, to_left ? n_choices_ : here.choice);
+            // Only heights are left to be compared, and they are made anew when they are asked for.
+            if (is_merged && anew) part.heights.forget();
             return;
         }
         part.renumber_slots(here, width_);
@@ -246,6 +278,7 @@ class Search {
             }
             part.built = part.interval.width();
             build(part, labels_);
+            begin_heights(part);
         } else {
             frame_of(part);  // makes room, which may move the frame above
             cut_frame(here, part);
@@ -254,7 +287,7 @@ class Search {
 
     bool gains_by_building(const Level& here, const Level& part) const {
         if (form_ == Form::moving_extremes) return true;
-        return form_ == Form::average && here.reading.error > accurate &&
+        return is_polynomial(form_) && here.reading.error > accurate &&
                (here.cut == no_split || part.interval.width() < finer * here.built);
     }
 
@@ -272,8 +305,10 @@ class Search {
                      target);
             fill_end(target, part.slots.active, part.reading, power.at(part.interval.high), true,
                      target);
+            begin_heights(part);
             return;
         }
+        if (cutting_) part.heights.restrict_to(part.interval);
         const Interval& whole = here.frame_interval;
         restrict_averages(own, here.slots.active,
                           std::max(0.0, (part.interval.low - whole.low) / whole.width()),
@@ -296,6 +331,7 @@ class Search {
     Decider decider_;
     Trail trail_;
     Merging merging_;
+    std::unique_ptr<Cutting> cutting_;
     Buffer<double> pool_;
     std::vector<std::unique_ptr<Level>> levels_;
     std::vector<std::int64_t> labels_;
@@ -311,7 +347,10 @@ class Search {
 
 void Problem::complete() {
     if (source.pairs.mode == Mode::moving) return;
-    source.extent = extent_of_pairs(source.pairs, first.labels, {0.0, 0.0});
+    // Energies and plain cuts look inside the first clusters.
+    const bool inside = source.kind == Kind::energy || pruning.objective == Objective::cut;
+    source.extent =
+        extent_of_pairs(source.pairs, inside ? source.pairs.twins : first.labels, {0.0, 0.0});
     source.extent.smallest = std::min(source.extent.smallest, source.extent.largest);
 }
 
@@ -329,7 +368,7 @@ PointResult solve_at(const Problem& problem, const PointValues& point, ExactLaye
     result.left.assign(problem.first.left.begin(), problem.first.left.end());
     result.right.assign(problem.first.right.begin(), problem.first.right.end());
     const Tree& tree = run.tree;
-    if (tree.n_first == 1) {
+    if (tree.n_first == 1 && problem.pruning.objective != Objective::cut) {
         result.decided = true;
         result.labels.resize(static_cast<std::size_t>(tree.n_points));
         run.costs.cut(run.tree, 0, result.labels);

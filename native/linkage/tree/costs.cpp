@@ -21,6 +21,16 @@ CERTUNE_HOT void larger_of_all(const std::int64_t* first, const std::int64_t* se
 
 }  // namespace
 
+void number_by_first_member(std::span<std::int64_t> labels, std::int64_t count) {
+    std::vector<std::int64_t> number_of(static_cast<std::size_t>(count), -1);
+    std::int64_t n_seen = 0;
+    for (auto& label : labels) {
+        auto& number = number_of[static_cast<std::size_t>(label)];
+        if (number < 0) number = n_seen++;
+        label = number;
+    }
+}
+
 Costs::Costs(const Pruning& pruning, const Tree& tree)
     : pruning_(pruning),
       n_points_(tree.n_points),
@@ -28,8 +38,8 @@ Costs::Costs(const Pruning& pruning, const Tree& tree)
       pair_sum_(tree.left.size(), 0),
       sums_(tree.left.size() * at(n_points_)),
       best_(tree.left.size() * at(pruning.k + 1)),
-      to_left_(tree.left.size() * at(pruning.k + 1)),
-      number_of_(at(pruning.k)) {
+      to_left_(tree.left.size() * at(pruning.k + 1)) {
+    if (pruning.objective == Objective::cut) return;
     // Points that are first clusters by themselves have their costs there only.
     std::vector<bool> is_alone(at(n_points_), false);
     for (int x = 0; x < tree.n_first; ++x) {
@@ -66,6 +76,7 @@ void Costs::copy_node(int from, int to) {
 }
 
 void Costs::unite(const Tree& tree, int node) {
+    if (pruning_.objective == Objective::cut) return;
     set_cost(tree, node);
     set_prunings(tree, node);
 }
@@ -132,13 +143,7 @@ void Costs::cut(const Tree& tree, int root, std::span<std::int64_t> labels) {
         pending_.push_back({tree.left[at(node)], share});
         pending_.push_back({tree.right[at(node)], clusters - share});
     }
-    std::fill(number_of_.begin(), number_of_.end(), -1);
-    std::int64_t n_seen = 0;
-    for (auto& label : labels) {
-        auto& number = number_of_[static_cast<std::size_t>(label)];
-        if (number < 0) number = n_seen++;
-        label = number;
-    }
+    number_by_first_member(labels, cluster);
 }
 
 std::vector<std::int64_t> prune(const Pruning& pruning, std::span<const std::int64_t> left,

@@ -10,22 +10,26 @@
 
 namespace certune::linkage {
 
-enum class Objective { k_means = 0, k_median = 1, k_center = 2 };
+enum class Objective { k_means = 0, k_median = 1, k_center = 2, cut = 3 };
 
-// What trees are pruned to: the k clusters of lowest cost. Reference distances are fixed-point
-// integers (for k-means their squares), so costs are integers that do not depend on the order of
-// summation: equal trees give equal clusters.
+// What trees are pruned to: the k clusters of lowest cost, or those before the last k - 1 merges.
+// Reference distances are fixed-point integers (for k-means their squares), so costs are integers
+// that do not depend on the order of summation: equal trees give equal clusters.
 struct Pruning {
     Objective objective = Objective::k_median;
     MatrixView<const std::int64_t> reference;
     int k = 1;
 };
 
+// Numbers labels 0..count-1 in the order of their lowest member index, so that equal partitions
+// have equal labels.
+void number_by_first_member(std::span<std::int64_t> labels, std::int64_t count);
+
 // Costs of the nodes of a tree as one cluster, and of their best prunings into 1..k clusters.
 //
 // For every node and every point of the instance the sum of the reference distances from the point
 // to the members is kept (k-center: the largest of them), so that a union costs O(n) and nothing
-// has to be taken back when a node is made anew.
+// has to be taken back when a node is made anew. Plain cuts know no costs.
 class Costs {
    public:
     Costs(const Pruning& pruning, const Tree& tree);
@@ -68,7 +72,6 @@ class Costs {
     Buffer<std::int64_t> best_;           // (nodes, k + 1): lowest cost of so many clusters
     Buffer<int> to_left_;                 // (nodes, k + 1): clusters that the left child gets then
     std::vector<Pending> pending_;
-    std::vector<std::int64_t> number_of_;
 };
 
 // Labels of the best pruning of a finished tree: node n + i has the children left[n + i] and

@@ -25,8 +25,9 @@ class PairFunctions:
         second: Reals,
         power: tuple[float, float],
         input_error: float,
-        codes: Codes,
-        ordered: bool,
+        codes: tuple[Codes, bool],
+        twins: Integers,
+        box_cox: bool,
     ) -> None: ...
 
 class Problem:

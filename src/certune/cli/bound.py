@@ -147,12 +147,11 @@ def _linkage(kind: str) -> None:
             if weights == "tune":
                 raise click.UsageError("product linkage has exponents and no weights to tune")
             return Linkage(kind, alpha=[(-10.0, 10.0)] * metrics).structure(n)
-        if weights == "tune":
-            return Linkage(kind, weights="tune", n_metrics=metrics).structure(n)
-        return Linkage(kind, n_metrics=metrics).structure(n)
+        tuned = "tune" if weights == "tune" else None
+        return Linkage(kind, (0.1, 4.0), weights=tuned, n_metrics=metrics).structure(n)
 
 
-for _kind in ("min-max", "power-mean", "product"):
+for _kind in ("min-max", "power-mean", "product", "energy"):
     _linkage(_kind)
 
 

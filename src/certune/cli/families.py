@@ -60,15 +60,18 @@ class FamilyCommand:
 def _linkage(options: dict[str, Any]) -> Family:
     from certune.families.linkage import Linkage
 
-    kind, alpha = options.pop("kind", "power-mean"), options.pop("alpha", (-10.0, 10.0))
+    kind = options.pop("kind", "power-mean")
+    alpha = options.pop("alpha", (0.1, 4.0) if kind == "energy" else (-10.0, 10.0))
+    objective = options.pop("objective", "k-median")
     others, weights = options.pop("other_alpha", ()), options.pop("weights", None)
     if kind == "product":
         if weights:
-            raise ParameterError("--weights is for --kind power-mean and min-max")
-        return Linkage(kind, alpha=[alpha, *others])
+            raise ParameterError("--weights is for --kind power-mean, min-max and energy")
+        return Linkage(kind, alpha=[alpha, *others], objective=objective)
     if others:
         raise ParameterError("--other-alpha is for --kind product, which has several exponents")
-    return Linkage(kind, alpha=alpha, weights=weights, n_metrics=options.pop("n_metrics", None))
+    n_metrics = options.pop("n_metrics", None)
+    return Linkage(kind, alpha, weights=weights, n_metrics=n_metrics, objective=objective)
 
 
 def _labeling(options: dict[str, Any]) -> Family:
@@ -115,7 +118,7 @@ def _regression_instance(**arrays: Any) -> Any:
 
 FAMILIES: Mapping[str, FamilyCommand] = {
     "linkage": FamilyCommand(
-        ("kind", "alpha", "other_alpha", "weights"),
+        ("kind", "alpha", "objective", "other_alpha", "weights"),
         _linkage,
         _clustering_instance,
         ("points", "distances", "metrics", "target", "k"),
@@ -149,11 +152,13 @@ _FAMILY_OPTION = click.option(
     show_default=True, help="Which algorithms.",
 )  # fmt: skip
 _OPTIONS = [
-    click.option("--kind", type=click.Choice(["power-mean", "min-max", "product"]),
+    click.option("--kind", type=click.Choice(["power-mean", "min-max", "product", "energy"]),
                  help="Which linkages; power-mean by default."),
     click.option("--alpha", type=float, nargs=2,
-                 help="Range of the exponent of linkage, -10 to 10 by default, or of the weight of "
-                 "the penalty of regression, 0.001 to 1000."),
+                 help="Range of the exponent of linkage (-10 to 10 by default, energy 0.1 to 4) "
+                 "or of the weight of the penalty of regression (0.001 to 1000)."),
+    click.option("--objective", type=click.Choice(["k-median", "k-means", "k-center", "cut"]),
+                 help="How trees become clusters: best pruning or plain cut; k-median by default."),
     click.option("--other-alpha", type=float, multiple=True,
                  help="Fixed exponent of a further metric of product linkage; once for each."),
     click.option("--weights", type=click.Choice(["tune"]),

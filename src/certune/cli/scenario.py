@@ -33,7 +33,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "run": {"timeout": NUMBER, "gap": NUMBER, "jobs": NUMBER},
 }  # fmt: skip
 FAMILY_KEYS: Mapping[str, str] = {
-    "name": TEXT, "kind": TEXT, "alpha": RANGE, "other_alpha": NUMBERS, "weights": TEXT,
+    "name": TEXT, "kind": TEXT, "alpha": RANGE, "objective": TEXT, "other_alpha": NUMBERS,
+    "weights": TEXT,
     "sigma": RANGE, "n_neighbors": NUMBER, "penalty": TEXT, "lam": RANGE, "C": RANGE,
     "metric": TEXT, "standardize": FLAG, "l1_ratio": NUMBER, "max_error": NUMBER,
 }  # fmt: skip

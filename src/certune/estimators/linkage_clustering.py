@@ -26,25 +26,28 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
 
     The two nearest clusters are joined again and again, and the tree is pruned to the
     `n_clusters` clusters that minimise an objective. Unlike in
-    :class:`sklearn.cluster.AgglomerativeClustering` these need not be the last ones to be joined.
+    :class:`sklearn.cluster.AgglomerativeClustering` these need not be the last ones to be joined,
+    except with ``objective="cut"``: then single, average, complete and Ward linkage are equal to
+    scikit-learn's, up to ties.
 
     Parameters
     ----------
     n_clusters : int, default=2
         Number of clusters.
-    kind : {"power-mean", "min-max", "product"}, default="power-mean"
+    kind : {"power-mean", "min-max", "product", "energy"}, default="power-mean"
         How the distance of two clusters follows from the distances of their points, see
         :class:`certune.Linkage`.
     alpha : float or sequence of float, default=1.0
         Exponent of the linkage. For power-mean linkage -inf, 1 and inf are single, average and
-        complete linkage. Product linkage needs one exponent for each metric.
+        complete linkage; energy linkage with 2 is Ward's method. Product linkage needs one
+        exponent for each metric.
     metric : str, callable or list of them, default="euclidean"
         One or several metrics, names of SciPy or functions of two points; ``"precomputed"`` if X
         is a matrix of distances.
     weights : sequence of float, optional
         Weights of several metrics; equal by default. Product linkage has none.
-    objective : {"k-median", "k-means", "k-center"}, default="k-median"
-        What the pruning minimises.
+    objective : {"k-median", "k-means", "k-center", "cut"}, default="k-median"
+        What the pruning minimises; ``"cut"`` undoes the last merges instead.
 
     Attributes
     ----------
@@ -67,6 +70,9 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
     >>> import numpy as np
     >>> X = np.array([[1.0, 2.0], [1.0, 4.0], [9.0, 2.0], [9.0, 4.0]])
     >>> LinkageClustering(n_clusters=2, alpha=-2.5).fit_predict(X).tolist()
+    [0, 0, 1, 1]
+    >>> ward = LinkageClustering(n_clusters=2, kind="energy", alpha=2.0, objective="cut")
+    >>> ward.fit_predict(X).tolist()
     [0, 0, 1, 1]
     """
 

@@ -25,8 +25,8 @@ UNIT = 2.0**-53  # largest relative error of one rounding
 # to the power alpha(t), a moving distance.
 AFFINE, POWER, MOVING = 0, 1, 2
 # Kinds: what the value of two clusters is, in terms of their pairs of points.
-MEAN, MINMAX, MINIMUM, MAXIMUM = 0, 1, 2, 3
-K_MEANS, K_MEDIAN, K_CENTER = 0, 1, 2
+MEAN, MINMAX, MINIMUM, MAXIMUM, ENERGY = 0, 1, 2, 3, 4
+K_MEANS, K_MEDIAN, K_CENTER, CUT = 0, 1, 2, 3
 
 # Questions to the exact layer: on an interval, at a point, just inside one of its ends, and about a
 # zone that models cannot narrow any more.
@@ -36,6 +36,7 @@ UNKNOWN, HOPELESS = 2, 4
 
 # (kind of question, low, high, expected order, marks 1, 2, 3 at the members of x, y, z) to the
 # order of (x, y) against (x, z), or (low, high, order before) of the zone where it changes once.
+# If there are marks 4, at the members of w, the second pair is (w, z).
 Answering = Callable[[int, float, float, int, Marks], int | tuple[float, float, int]]
 
 
@@ -56,6 +57,10 @@ class PairFunctions(NamedTuple):
         Pairs with the same code have the same function.
     ordered : bool
         Whether codes are ordered like values, at every parameter.
+    twins : int64 array of shape (n,), optional
+        Points with the same number are identical; by default none are.
+    box_cox : bool
+        Whether powers are compared in their Box-Cox form near exponents of 0.
     """
 
     mode: int
@@ -65,18 +70,22 @@ class PairFunctions(NamedTuple):
     input_error: float
     codes: Codes
     ordered: bool
+    twins: Integers | None = None
+    box_cox: bool = True
 
     def bound(self) -> core.PairFunctions:
         """Hand them to the core."""
         low, high = self.power
+        twins = np.arange(len(self.first)) if self.twins is None else self.twins
         return core.PairFunctions(
             self.mode,
             reals(self.first),
             reals(self.second),
             (float(low), float(high)),
             float(self.input_error),
-            np.ascontiguousarray(self.codes, dtype=np.uint64),
-            bool(self.ordered),
+            (np.ascontiguousarray(self.codes, dtype=np.uint64), bool(self.ordered)),
+            integers(twins),
+            bool(self.box_cox),
         )
 
 
@@ -105,9 +114,10 @@ class Pruning(NamedTuple):
     Attributes
     ----------
     objective : int
-        K_MEANS, K_MEDIAN or K_CENTER.
+        K_MEANS, K_MEDIAN or K_CENTER for the clusters of lowest cost, CUT for those before the last
+        k - 1 merges.
     reference : int64 array of shape (n, n)
-        Fixed-point reference distances; for k-means their squares.
+        Fixed-point reference distances; for k-means their squares. Not looked at for CUT.
     k : int
         Number of clusters.
     """
@@ -123,7 +133,7 @@ class Values(NamedTuple):
     Attributes
     ----------
     kind : int
-        MEAN, MINMAX, MINIMUM or MAXIMUM.
+        MEAN, MINMAX, MINIMUM, MAXIMUM or ENERGY.
     pairs : PairFunctions
         Values of pairs of points.
     offset : float
@@ -151,7 +161,8 @@ class Leaves(NamedTuple):
         Low and high end of the zone of a change, orders left and right of it, and the splits at the
         ends of the interval that is split (-1: an edge).
     split_marks : uint8 array of shape (s, n)
-        1, 2, 3 at the members of x, y, z whose order changes.
+        1, 2, 3 at the members of x, y, z whose order changes, and 4 at those of w if it is that of
+        (x, y) and (w, z).
     partitions : int64 array of shape (r, n)
         Labels, numbered in the order of their lowest member index.
     """
@@ -265,8 +276,8 @@ def follow(
 ) -> tuple[Leaves, Reals, int]:
     """Follow the tree along the panels, which touch each other, and mend it where it changes.
 
-    Arguments as for `search`; extremes of moving distances cannot be followed. ``meetings`` belong
-    to the two ends of the course.
+    Arguments as for `search`; extremes of moving distances, energies and plain cuts cannot be
+    followed. ``meetings`` belong to the two ends of the course.
 
     Returns
     -------

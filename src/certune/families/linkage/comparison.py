@@ -30,26 +30,37 @@ from certune.families.linkage.lines import Line, Vector, sign_of, sum_at
 NEARER, TIE, FARTHER, UNKNOWN = 1, 0, -1, 2
 
 Floats = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 Position = float | Fraction
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Order of the cluster pairs (x, y) and (x, z), given by marks 1, 2, 3 at their members."""
+    """Order of the cluster pairs (x, y) and (x, z), given by marks 1, 2, 3 at their members.
+
+    If some points are marked by 4, the second pair is (these, z).
+    """
 
     instance: ClusteringInstance
     line: Line
     marks: NDArray[np.uint8]
 
     @cached_property
+    def _clusters(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Members of the first pair's two clusters, and of the second pair's."""
+        x, y, z, w = (np.flatnonzero(self.marks == mark) for mark in (1, 2, 3, 4))
+        return x, y, w if w.size else x, z
+
+    def _block(self, rows: IntArray, columns: IntArray) -> Floats:
+        """Distance vectors of the pairs of two clusters, one column for each."""
+        block = self.instance.distances[:, rows[:, None], columns[None, :]]
+        return block.reshape(len(block), -1)
+
+    @cached_property
     def _blocks(self) -> tuple[Floats, Floats]:
-        """Distance vectors of the pairs of (x, y) and of (x, z), one column for each pair."""
-        rows = np.flatnonzero(self.marks == 1)[:, None]
-        near, far = (
-            self.instance.distances[:, rows, np.flatnonzero(self.marks == mark)[None, :]]
-            for mark in (2, 3)
-        )
-        return near.reshape(len(near), -1), far.reshape(len(far), -1)
+        """Distance vectors of the first pair of clusters and of the second."""
+        x, y, w, z = self._clusters
+        return self._block(x, y), self._block(w, z)
 
     @property
     def _extreme(self) -> bool:
@@ -74,13 +85,37 @@ class Comparison:
 
     @cached_property
     def _average_terms(self) -> dict[Vector, int]:
-        near, far = self._blocks
+        if self.line.kind == "energy":
+            weighted = self._energy_blocks()
+        else:
+            near, far = self._blocks
+            weighted = [(far.shape[1], near), (-near.shape[1], far)]
         terms: Counter[Vector] = Counter()
-        for weight, block in ((far.shape[1], near), (-near.shape[1], far)):
+        for weight, block in weighted:
             for vector, count in _multiplicities(block).items():
                 terms[vector] += count * weight
         factor = math.gcd(*terms.values()) or 1
         return {vector: count // factor for vector, count in terms.items() if count}
+
+    def _energy_blocks(self) -> list[tuple[int, Floats]]:
+        """Blocks of pairs and their integer weights in e(x, y) - e(w, z), up to a factor.
+
+        e(A, B) is twice S(A, B) - |B|/|A| W(A) - |A|/|B| W(B), over |A| + |B|: sums of powers over
+        pairs between and within clusters, without those of identical points, which are 0.
+        """
+        x, y, w, z = self._clusters
+        sizes = [len(cluster) for cluster in (x, y, w, z)]
+        whole = math.prod(sizes) * (sizes[0] + sizes[1]) * (sizes[2] + sizes[3])
+        found = []
+        for a, b, sign in ((x, y, 1), (w, z, -1)):
+            unit = sign * whole // (len(a) + len(b))
+            found.append((unit, self._block(a, b)))
+            for own, other in ((a, b), (b, a)):
+                rows, columns = (own[index] for index in np.triu_indices(len(own), 1))
+                apart = self.instance.different[rows, columns]
+                block = self.instance.distances[:, rows[apart], columns[apart]]
+                found.append((-unit * len(other) // len(own), block))
+        return found
 
     @property
     def fixed_terms(self) -> frozenset[tuple[Vector, int]] | None:

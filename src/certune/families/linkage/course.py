@@ -24,6 +24,7 @@ from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.lines import Line, sign_of, sum_at
 from certune.kernels.linkage import (
     AFFINE,
+    ENERGY,
     MAXIMUM,
     MEAN,
     MINIMUM,
@@ -37,6 +38,7 @@ from certune.kernels.linkage import (
 Floats = NDArray[np.float64]
 
 LARGEST_EXPONENT_RANGE = 600.0
+KIND_OF = {"min-max": MINMAX, "power-mean": MEAN, "energy": ENERGY}
 
 
 class Stretch(NamedTuple):
@@ -116,7 +118,15 @@ class Course:
         """Functions of the pairs of points, for the kernels."""
         power = float(self.power[0]), float(self.power[1])
         return PairFunctions(
-            self.mode, self.first, self.second, power, self.input_error, self.codes, self.ordered
+            self.mode,
+            self.first,
+            self.second,
+            power,
+            self.input_error,
+            self.codes,
+            self.ordered,
+            twins=self.instance.duplicate_of,
+            box_cox=self.kind != ENERGY,
         )
 
     @cached_property
@@ -150,7 +160,7 @@ def make_course(
     """
     if line.product:
         return _product_course(instance, line, low, high, side)
-    kind = MINMAX if line.kind == "min-max" else MEAN
+    kind = KIND_OF[line.kind]
     alpha, alpha_slope = (float(value) for value in line.alpha[0])
     if math.isinf(alpha):
         kind = MAXIMUM if alpha > 0 else MINIMUM

@@ -1,15 +1,18 @@
-"""Linkage clustering with a tunable merge rule: the families M1, M2 and M3 of ``sec:linkage``.
+"""Linkage clustering with a tunable merge rule: M1, M2 and M3 of ``sec:linkage``, and energies.
 
 Agglomerative clustering joins, again and again, the two nearest clusters; the tree is then pruned
-to k clusters.  What "nearest" means is the parameter:
+to k clusters, or cut where k are left.  What "nearest" means is the parameter:
 
 * ``"min-max"`` (M1): ``(min d^alpha + max d^alpha)^(1/alpha)``,
 * ``"power-mean"`` (M2): ``(mean d^alpha)^(1/alpha)``, with single, average and complete linkage at
   alpha = -inf, 1, inf,
 * ``"product"`` (M3): ``(mean prod_l delta_l^alpha_l)^(1/sum alpha)``,
+* ``"energy"``: ``|A||B|/(|A|+|B|) (2 m(A,B) - m(A,A) - m(B,B))`` with m the mean of d^alpha,
+  alpha > 0, which is Ward's method at alpha = 2,
 
 where d is a weighted sum of metrics (``sec:linkage``, ``thm:pdim-clustering-1`` to
-``thm:pdim-clustering-3``).  The utility is a piecewise constant function of the parameters.
+``thm:pdim-clustering-3``; the paper has no energies).  The utility is a piecewise constant function
+of the parameters.
 """
 
 from __future__ import annotations
@@ -53,18 +56,20 @@ class Linkage(Family):
 
     Parameters
     ----------
-    kind : {"power-mean", "min-max", "product"}
-        Which family of linkages.
+    kind : {"power-mean", "min-max", "product", "energy"}
+        Which family of linkages. ``"energy"`` has Ward's method (alpha = 2) in it and is the one
+        to try first; the others are those of the paper.
     alpha : pair or float, or a sequence of them
         Range (low, high) of the exponent, or a number to fix it. For ``"product"`` one entry per
-        metric.
+        metric; for ``"energy"`` positive, for example (0.1, 4).
     weights : None, array or "tune"
         Weights of the metrics in the combined distance (not for ``"product"``): uniform if None.
     n_metrics : int, optional
         Number of metrics; needed if ``weights="tune"``.
-    objective : {"k-median", "k-means", "k-center"}
+    objective : {"k-median", "k-means", "k-center", "cut"}
         What the pruning into k clusters minimises, in a fixed reference metric (the mean of the
-        instance's metrics), so that equal trees always give equal clusters.
+        instance's metrics), so that equal trees always give equal clusters. ``"cut"`` undoes the
+        last k - 1 merges instead, as scipy and scikit-learn do.
     utility : str, callable or Utility
         ``"hamming"`` (share of points in the right cluster under the best matching),
         ``"adjusted-rand"``, ``"normalized-mutual-info"``, or a function
@@ -189,7 +194,7 @@ class Linkage(Family):
 
     @property
     def baselines(self) -> dict[str, dict[str, Any]]:
-        """Single, average and complete linkage.
+        """Single, average and complete linkage; Ward's method (alpha = 2) among energies.
 
         With weights to tune the metrics count equally. Product linkage uses every metric equally,
         for which there is no finite single or complete linkage: only ``"average"`` is given.
@@ -245,6 +250,7 @@ class Linkage(Family):
             n_exponents=sum(p.n_free for p in self.space.parameters if p.name != "weights"),
             tuned_weights=self._parameters.tunes_weights,
             hamming=self.utility == utility_from("hamming"),
+            plain_cut=self.objective.name == "cut",
         )
         return linkage_structure(tuned, whole_number("n", n, 3, LARGEST_SIZE))
 
@@ -406,8 +412,8 @@ class Linkage(Family):
 
     @property
     def bounds_boxes(self) -> bool:
-        """Linkage values have models on boxes of parameters."""
-        return True
+        """Linkage values have models on boxes of parameters; energies and heights have none yet."""
+        return self.kind != "energy" and self.objective.name != "cut"
 
     def strata(self) -> list[Box]:
         """Return boxes that together hold every setting; product linkage is cut at ties."""

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from certune.errors import ParameterError
 from certune.families.linkage.instance import ClusteringInstance
-from certune.kernels.linkage import K_CENTER, K_MEANS, K_MEDIAN
+from certune.kernels.linkage import CUT, K_CENTER, K_MEANS, K_MEDIAN
 
 IntArray: TypeAlias = NDArray[np.int64]
 
-OBJECTIVES = {"k-means": K_MEANS, "k-median": K_MEDIAN, "k-center": K_CENTER}
+OBJECTIVES = {"k-means": K_MEANS, "k-median": K_MEDIAN, "k-center": K_CENTER, "cut": CUT}
 
 # Costs stay below 2^62. A resolution of 2^-40 of the largest entry is finer than any difference
 # that matters and coarser than the rounding of distances, which therefore rarely breaks a tie.
@@ -33,12 +33,13 @@ class Objective:
 
     Parameters
     ----------
-    name : {"k-means", "k-median", "k-center"}
+    name : {"k-means", "k-median", "k-center", "cut"}
         With reference distances r, a cluster A costs
         min over c in A of the sum over a in A of r(a, c) for k-median,
         min over c in A of the maximum over a in A of r(a, c) for k-center, and
         the sum over unordered pairs of r(a, b)^2, divided by the size of A, for k-means.
-        A pruning costs the sum, for k-center the maximum, over its clusters.
+        A pruning costs the sum, for k-center the maximum, over its clusters. A plain cut knows no
+        costs: it takes the clusters before the last k - 1 merges.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class Objective:
         Returns
         -------
         int64 array (n, n)
-            Symmetric with zero diagonal.
+            Symmetric with zero diagonal; empty for a plain cut.
 
         Notes
         -----
@@ -83,6 +84,8 @@ class Objective:
         N = n(n-1)/2 for k-means, and B = min(40, 62 - ceil(log2 N)), so no cost exceeds 2^62.
         The size of the distances does not matter, nor does a common factor that is a power of two.
         """
+        if self.name == "cut":
+            return np.empty((0, 0), dtype=np.int64)
         scaled = _average(instance.distances)
         n_terms = instance.n_points
         if self.name == "k-means":

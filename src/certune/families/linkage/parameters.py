@@ -17,7 +17,7 @@ from certune.families.linkage.lines import Line
 from certune.families.metrics import checked_weights, tunes_weights
 from certune.space import ParameterSpace, Real, Simplex
 
-KINDS = ("min-max", "power-mean", "product")
+KINDS = ("min-max", "power-mean", "product", "energy")
 
 Range: TypeAlias = tuple[float, float]
 
@@ -71,6 +71,8 @@ class LinkageParameters:
                 )
             return cls(kind, alphas, None, False, len(alphas))
         alphas = (_alpha(alpha),)
+        if kind == "energy":
+            _check_positive(alpha, alphas[0])
         if weights is None or tunes_weights(weights, n_metrics):
             return cls(kind, alphas, None, weights is not None, n_metrics)
         shares = checked_weights(weights)
@@ -101,7 +103,8 @@ class LinkageParameters:
     def space(self) -> ParameterSpace | None:
         """The free parameters and their ranges, None if there are none."""
         parameters: list[Real | Simplex] = [
-            Real(name, *ends, limits=self.kind != "product") for name, ends in self.ranges.items()
+            Real(name, *ends, limits=self.kind in ("min-max", "power-mean"))
+            for name, ends in self.ranges.items()
         ]
         if self.tunes_weights:
             assert self.n_metrics is not None
@@ -118,6 +121,11 @@ class LinkageParameters:
         if self.tunes_weights:
             assert self.n_metrics is not None
             weights["weights"] = _equal(self.n_metrics)
+        if self.kind == "energy":
+            return {
+                "energy distance": {"alpha": 1.0, **weights},
+                "ward": {"alpha": 2.0, **weights},
+            }
         middle = {"average": 1.0} if self.kind == "power-mean" else {"half-sum": 1.0}
         settings = {"single": -math.inf, **middle, "complete": math.inf}
         return {name: {"alpha": alpha, **weights} for name, alpha in settings.items()}
@@ -136,6 +144,8 @@ class LinkageParameters:
             name: _real(name, params.get(name, self.fixed_exponents.get(name)))
             for name in self.alpha_names
         }
+        if self.kind == "energy":
+            _check_positive(values["alpha"], values["alpha"])
         if "weights" in params:
             values["weights"] = checked_weights(params["weights"], n_metrics)
         elif self.tunes_weights:
@@ -181,6 +191,15 @@ def _alpha(alpha: Any) -> Range | float:
     if not low < high:
         raise ParameterError(f"the range of alpha must have low < high, got {alpha!r}")
     return low, high
+
+
+def _check_positive(given: Any, alpha: Range | float) -> None:
+    low, high = alpha if isinstance(alpha, tuple) else (alpha, alpha)
+    if not 0 < low <= high < math.inf:
+        raise ParameterError(
+            f"energy linkage needs finite exponents alpha > 0, got {given!r}; for example "
+            "alpha=(0.1, 4), where alpha=2 is Ward's method"
+        )
 
 
 def _product_alphas(alpha: Any) -> tuple[Range | float, ...]:

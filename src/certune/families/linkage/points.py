@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from certune.families.linkage.course import Course
 from certune.families.linkage.identities import merged_codes
 from certune.families.linkage.lines import sum_at
-from certune.kernels.linkage import AFFINE, MOVING, UNIT
+from certune.kernels.linkage import AFFINE, ENERGY, MOVING, UNIT
 
 Floats = NDArray[np.float64]
 
@@ -35,14 +35,17 @@ def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
         2 + abs(alpha) * (largest - smallest)
     )
     error += averages
-    if abs(alpha) * (1 + largest - smallest) < 0.5:
+    if course.kind != ENERGY and abs(alpha) * (1 + largest - smallest) < 0.5:
         logs = np.maximum(course.first - (smallest - 1.0), 1.0)
         y = alpha * logs
         with np.errstate(divide="ignore", invalid="ignore"):
             quotient = np.where(y == 0, 1.0, np.expm1(y) / y)
         return logs * quotient, True, error + 16 * UNIT
     logs = np.clip(course.first, smallest, largest) - 0.5 * (smallest + largest)
-    return np.exp(alpha * logs), alpha > 0, error
+    values = np.exp(alpha * logs)
+    if course.kind == ENERGY:
+        values[~course.instance.different] = 0.0  # which count within a cluster
+    return values, alpha > 0, error
 
 
 def point_codes(course: Course) -> NDArray[np.uint64]:

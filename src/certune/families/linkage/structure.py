@@ -1,9 +1,9 @@
-"""Pfaffian structure of the linkage families M1, M2 and M3, for every instance of n points.
+"""Pfaffian structure of M1, M2, M3 and energy linkage, for every instance of n points.
 
 What can change the cluster tree are comparisons of two cluster pairs; this file counts them and
 the chains that they need, with the corrected tuples of `thm:pdim-clustering-1` to
-`thm:pdim-clustering-3` and the sharper counts of certune (R1-R3, R6).  All of it is proved in
-``docs/theory/structures.md``.
+`thm:pdim-clustering-3` and the sharper counts of certune (R1-R3, R6).  Energy linkage is a fourth
+family beside those of the paper.  All of it is proved in ``docs/theory/structures.md``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class TunedLinkage:
 
     Parameters
     ----------
-    kind : {"min-max", "power-mean", "product"}
-        M1, M2 or M3.
+    kind : {"min-max", "power-mean", "product", "energy"}
+        M1, M2, M3 or energies.
     n_metrics : int
         L.
     n_exponents : int
@@ -37,6 +37,8 @@ class TunedLinkage:
         Whether the weights of the metrics are free.
     hamming : bool
         Whether the utility takes only the values 0, 1/n, ..., 1.
+    plain_cut : bool
+        Whether the last merges are undone, so that heights of merges are compared as well.
     """
 
     kind: str
@@ -44,6 +46,7 @@ class TunedLinkage:
     n_exponents: int
     tuned_weights: bool
     hamming: bool
+    plain_cut: bool = False
 
     @property
     def n_parameters(self) -> int:
@@ -59,7 +62,7 @@ def linkage_structure(tuned: TunedLinkage, n: int) -> PiecewiseStructure:
     return replace(
         corrected,
         predicates=counts,
-        line=LineCount(n_breakpoints=_breakpoints(tuned.kind, n)) if only_exponent else None,
+        line=LineCount(n_breakpoints=_breakpoints(tuned, n)) if only_exponent else None,
         as_printed=_as_printed(tuned, corrected, n),
         source=SOURCE,
     )
@@ -71,6 +74,17 @@ def shared_comparisons(n: int) -> int:
     return triples // 2
 
 
+def height_comparisons(n: int) -> int:
+    """Comparisons of (W, X) with (Y, Z) for four disjoint non-empty sets among n points."""
+    quadruples: int = 5**n - 4 * 4**n + 6 * 3**n - 4 * 2**n + 1
+    return quadruples // 8
+
+
+def _comparisons(tuned: TunedLinkage, n: int) -> int:
+    """Comparisons of averages or energies of cluster pairs, up to sign."""
+    return shared_comparisons(n) + (height_comparisons(n) if tuned.plain_cut else 0)
+
+
 def min_max_comparisons(n: int) -> int:
     """Distinct comparisons of min-max linkage, up to sign, and the sign of alpha (R2)."""
     pairs = comb(n, 2)
@@ -79,15 +93,19 @@ def min_max_comparisons(n: int) -> int:
 
 def _terms(kind: str, n: int) -> int:
     """Largest number of point pairs in one comparison."""
-    return 4 if kind == "min-max" else max(n * n // 4, 2)
+    if kind == "min-max":
+        return 4
+    return max(comb(n, 2) - 2 if kind == "energy" else n * n // 4, 2)
 
 
 def _predicates(tuned: TunedLinkage, n: int) -> Iterator[PredicateCount]:
     """Counts for R1: one entry for each way to build the chain of a comparison."""
     terms = _terms(tuned.kind, n)
-    n_predicates = min_max_comparisons(n) if tuned.kind == "min-max" else shared_comparisons(n) + 1
+    # One more is the sign of alpha, which is positive for energies.
+    averages = _comparisons(tuned, n) + int(tuned.kind != "energy")
+    n_predicates = min_max_comparisons(n) if tuned.kind == "min-max" else averages
+    has_limits = tuned.kind in ("min-max", "power-mean") and tuned.n_exponents > 0
     for chain_length, chain_degree, name in _chains(tuned, terms):
-        product = tuned.kind == "product"
         yield PredicateCount(
             n_parameters=tuned.n_parameters,
             n_predicates=n_predicates,
@@ -95,8 +113,8 @@ def _predicates(tuned: TunedLinkage, n: int) -> Iterator[PredicateCount]:
             chain_degree=chain_degree,
             function_degree=1,
             three_valued=True,
-            n_copies=1 if product or tuned.n_exponents == 0 else 4,
-            n_isolated=2 * tuned.n_metrics + 1 if product else 0,
+            n_copies=4 if has_limits else 1,
+            n_isolated=2 * tuned.n_metrics + 1 if tuned.kind == "product" else 0,
             name=name,
         )
 
@@ -114,12 +132,15 @@ def _chains(tuned: TunedLinkage, terms: int) -> Iterator[tuple[int, int, str]]:
     yield 1 + powers, 2 * terms + 1 + exponent, "one joint reciprocal"
 
 
-def _breakpoints(kind: str, n: int) -> int:
-    """Breakpoints of a dual in one exponent, with -inf, the turn of the order and inf (R6)."""
-    if kind == "min-max":
+def _breakpoints(tuned: TunedLinkage, n: int) -> int:
+    """Breakpoints of a dual in one exponent, with -inf, the turn of the order and inf (R6).
+
+    Energies have none of these three.
+    """
+    if tuned.kind == "min-max":
         return comb(comb(n, 2) + 1, 4) + 3
-    zeros = _terms(kind, n) - (2 if kind == "power-mean" else 1)
-    return shared_comparisons(n) * zeros + 3
+    zeros = _terms(tuned.kind, n) - (1 if tuned.kind == "product" else 2)
+    return _comparisons(tuned, n) * zeros + (0 if tuned.kind == "energy" else 3)
 
 
 def _tuple_of_paper(tuned: TunedLinkage, n: int) -> PiecewiseStructure:
@@ -148,7 +169,12 @@ def _tuple_of_paper(tuned: TunedLinkage, n: int) -> PiecewiseStructure:
 def _as_printed(
     tuned: TunedLinkage, corrected: PiecewiseStructure, n: int
 ) -> PiecewiseStructure | None:
-    """Tuple that the paper prints: for tuned weights with M = 2, and n^8 boundaries for M2."""
+    """Tuple that the paper prints: for tuned weights with M = 2, and n^8 boundaries for M2.
+
+    It knows neither energies nor plain cuts.
+    """
+    if tuned.kind == "energy" or tuned.plain_cut:
+        return None
     if tuned.kind == "product":
         all_free = tuned.n_exponents == tuned.n_metrics
         return replace(corrected, source="thm:pdim-clustering-3") if all_free else None

@@ -25,6 +25,7 @@ from certune.kernels import linkage as kernel
 from certune.kernels.linkage import HOPELESS, UNKNOWN, Merges, Pruning, Values
 
 CONTRACTION_MARGIN = 1e-13
+ENERGY_TOLERANCE = 1e-9
 # Zones of a change may fill this share of an interval; the second one if gaps stay wide.
 WIDE_ZONE, STRICT_ZONE = 0.25, 0.05
 
@@ -202,17 +203,17 @@ def sweep_course(
     With the engine "follow" the tree is mended along the segment where that is possible, and only
     what is left is searched. Both engines prove the same trees.
     """
-    margin = CONTRACTION_MARGIN + 4 * course.input_error
-    duplicates = start_from_duplicates(course.instance.duplicate_of)
-    merges = kernel.contract(course.kind, course.ends, margin, duplicates)
+    merges = _certain_merges(course)
     if merges.n_made == course.n - 1:
         raise AssertionError("contraction leaves at least two clusters")
-    panels = _neighbours(_edges(course, merges.labels, special))
+    looks_inside = course.kind == kernel.ENERGY or pruning.objective == kernel.CUT
+    modelled = course.instance.duplicate_of if looks_inside else merges.labels
+    panels = _neighbours(_edges(course, modelled, special))
     offset = float(course.first.mean()) if course.mode == kernel.AFFINE else 0.0
     values = Values(course.kind, course.pair_functions, offset, course.span)
     ties = np.array([course.low, *special, course.high])
     leaves = []
-    if engine == "follow" and (course.mode != kernel.MOVING or course.kind == kernel.MEAN):
+    if engine == "follow" and _can_be_followed(course, pruning):
         found, left_over, n_trees = kernel.follow(
             values,
             merges,
@@ -239,10 +240,28 @@ def sweep_course(
     return leaves
 
 
+def _can_be_followed(course: Course, pruning: Pruning) -> bool:
+    averages_or_fixed = course.mode != kernel.MOVING or course.kind == kernel.MEAN
+    return averages_or_fixed and course.kind != kernel.ENERGY and pruning.objective != kernel.CUT
+
+
+def _certain_merges(course: Course) -> Merges:
+    """Merges that hold all along the course.
+
+    Of energies only identical points: what is nearest depends on distances within clusters.
+    """
+    duplicates = start_from_duplicates(course.instance.duplicate_of)
+    if course.kind == kernel.ENERGY:
+        return duplicates
+    margin = CONTRACTION_MARGIN + 4 * course.input_error
+    return kernel.contract(course.kind, course.ends, margin, duplicates)
+
+
 def _edges(
     course: Course, labels: NDArray[np.int64], special: Sequence[float]
 ) -> NDArray[np.float64]:
-    tolerance = _panel_tolerance(course, int(labels.max()) + 1)
+    """Edges of panels on which pairs of points with different labels have accurate models."""
+    tolerance = _panel_tolerance(course, len(np.unique(labels)))
     inside = {*special, *course.edges}
     stops = [course.low, *sorted(t for t in inside if course.low < t < course.high), course.high]
     pairs = course.pair_functions
@@ -259,6 +278,8 @@ def _panel_tolerance(course: Course, clusters: int) -> float:
     """
     if course.mode == kernel.AFFINE:
         return 1e-11
+    if course.kind == kernel.ENERGY:
+        return ENERGY_TOLERANCE  # most of the means cancels
     return min(1e-5, 2.0 / clusters**3)
 
 
