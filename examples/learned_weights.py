@@ -59,7 +59,7 @@ def draw(family, training, best, path):
     mark = [(best["alpha"], best["weights"][1], "tuned")]
     ct.cell_map(family, training[:1], resolution=128).plot(ax=axes[0], points=mark)
     mean = ct.cell_map(family, training, resolution=64)
-    mean.plot(ax=axes[1], points=mark, show_bounds=True)
+    mean.plot(ax=axes[1], points=mark)
     figure.savefig(path, dpi=150)
     print(f"cell maps of one instance and of the mean: {path}")
 

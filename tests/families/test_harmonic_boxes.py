@@ -348,7 +348,7 @@ def test_cell_map_of_bandwidth_and_weight():
     labeling = family(sigma=(0.4, 2))
     cells = ct.cell_map(labeling, [instance], resolution=32)
     cells._check()
-    assert cells.names == ("sigma", "weights[1]") and cells.decided_share > 0.6
+    assert cells.names == ("sigma", "weight of cityblock") and cells.decided_share > 0.6
     rng = np.random.default_rng(0)
     for _ in range(40):
         sigma, weight = float(rng.uniform(0.4, 2)), float(rng.uniform())

@@ -49,8 +49,9 @@ def test_an_optimal_point_can_be_seen():
 
 
 def test_baselines_are_named_and_far_ones_do_not_flatten_the_picture():
-    top = figure().axes[0]
-    texts = [text.get_text() for text in top.get_legend().get_texts()]
+    drawn = figure()
+    top = drawn.axes[0]
+    texts = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert "low (0.375)" in texts and "far (-5, out of view)" in texts
     low, high = top.get_ylim()
     assert -0.5 < low < 0.375 and LANDSCAPE.max() < high
@@ -123,3 +124,41 @@ def test_style_sheets_are_obeyed():
         drawn = figure()
     texts = [ax.xaxis.label for ax in drawn.axes] + [ax.yaxis.label for ax in drawn.axes]
     assert {colors.to_hex(text.get_color()) for text in texts} == {"#ffffff"}
+
+
+def test_a_small_figure_keeps_its_axes(recwarn):
+    drawn = figure(instance_names=["one", "two"], title="headline")
+    drawn.set_size_inches(5, 3.2)
+    drawn.draw_without_rendering()
+    top = drawn.axes[0].get_window_extent()
+    assert top.width > 0.6 * drawn.bbox.width and top.height > 0.25 * drawn.bbox.height
+    assert not [item for item in recwarn if "constrained_layout" in str(item.message)]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.5, 3), (0.9, 1.2), (0.02, 4), (1e-4, 1e4)])
+def test_ticks_of_a_logarithmic_axis_do_not_collide(low, high):
+    function = ct.PiecewiseFunction.constant(low, high, Fraction(1, 2), name="lam")
+    drawn = landscape_figure(function, [function], [], {}, "lam", log_scale=True)
+    drawn.draw_without_rendering()
+    strip = drawn.axes[1]
+    shown = [
+        label
+        for place, label in zip(strip.get_xticks(), strip.get_xticklabels(), strict=True)
+        if low <= place <= high and label.get_text()
+    ]
+    assert len(shown) >= 2
+    boxes = sorted((label.get_window_extent() for label in shown), key=lambda box: box.x0)
+    assert all(a.x1 < b.x0 for a, b in zip(boxes, boxes[1:], strict=False))
+    assert not [label for label in strip.get_xticklabels(minor=True) if label.get_text()]
+
+
+def test_the_robust_choice_is_drawn():
+    result = ct.tune(StepFamily(), [StepInstance((0.5,), (Fraction(0), Fraction(1)))])
+    labels = result.plot_landscape().axes[0].get_legend_handles_labels()[1]
+    assert f"robust choice ({result.robust_params['x']:.4g})" in labels
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    for path in (tmp_path / "nowhere" / "a.png", tmp_path / "a.xyz"):
+        with pytest.raises(ct.InputError, match=r"cannot write the figure.*\.png, \.svg"):
+            figure(path=path)

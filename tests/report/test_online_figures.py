@@ -26,6 +26,9 @@ def test_regret_is_drawn_per_round_with_its_bound(tmp_path):
     np.testing.assert_allclose(lines["bound with its constants"].get_ydata(), [2, 0.8, 0.3])
     np.testing.assert_allclose(lines["slope −1/2"].get_ydata(), [1, 10**-0.5, 0.1])
     assert ax.get_xscale() == ax.get_yscale() == "log"
+    drawn.draw_without_rendering()
+    texts = [label.get_text() for label in ax.get_xticklabels()]
+    assert {"1", "10", "100"} <= set(texts) and not any("." in text for text in texts)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 

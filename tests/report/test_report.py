@@ -160,7 +160,7 @@ def test_two_parameters_have_a_map():
     cells = ct.cell_map(family, instances, resolution=16)
     findings = findings_of(ct.tune(family, instances), cells=cells)
     again = Findings.from_json(findings.to_json())
-    assert again.cells.names == ("alpha", "weights[1]") and 'id="cells"' in page_of(again)
+    assert again.cells.names == ("alpha", "weight of cityblock") and 'id="cells"' in page_of(again)
 
 
 def test_a_result_writes_its_report(plain, tmp_path):

@@ -21,7 +21,7 @@ def test_values_are_those_of_runs(count):
     instances = digits(count)
     cells = ct.cell_map(FAMILY, instances, resolution=32)
     cells._check()
-    assert cells.names == ("alpha", "weights[1]")
+    assert cells.names == ("alpha", "weight of cityblock")
     assert 0.7 < cells.decided_share <= 1.0
     rng = np.random.default_rng(0)
     n_known = 0
@@ -81,6 +81,12 @@ def test_picture(tmp_path):
     known, slivers = figure.axes[0].collections[:2]
     assert len(known.get_paths()) == cells.decided.sum()
     assert len(slivers.get_paths()) == (~cells.decided).sum()
+    # Slivers have the colour of their bounds, and the optimum is marked where it is proved.
+    assert known.get_clim() == slivers.get_clim() and slivers.get_alpha() < 1
+    [star] = [line for line in figure.axes[0].get_lines() if line.get_marker() == "*"]
+    assert cells(star.get_xdata()[0], star.get_ydata()[0]) == float(cells.max_exact)
+    assert figure.axes[0].get_ylabel() == "weight of cityblock"
+    assert figure.axes[1].get_ylabel() == "mean utility"
 
 
 @pytest.mark.parametrize(

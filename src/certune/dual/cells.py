@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.errors import InputError, ParameterError
+from certune.figures import save_figure
+from certune.scores import Score
 
 Floats = NDArray[np.float64]
+UTILITY = Score()
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,8 @@ class CellMap:
         Proved bounds of the utility on each rectangle.
     tolerance : Fraction, default=0
         The value of a rectangle counts as proved if its bounds differ by no more.
+    score : Score, optional
+        What pictures show instead of utilities.
 
     Examples
     --------
@@ -51,6 +56,7 @@ class CellMap:
     lower: tuple[Fraction, ...]
     upper: tuple[Fraction, ...]
     tolerance: Fraction = Fraction(0)
+    score: Score = UTILITY
 
     def __post_init__(self) -> None:
         rectangles = np.array(self.rectangles, dtype=np.float64)
@@ -130,14 +136,19 @@ class CellMap:
         whole = (x1.max() - x0.min()) * (y1.max() - y0.min())
         assert abs(self.areas.sum() - whole) <= 1e-9 * whole
 
-    def plot(
-        self,
-        path: Any = None,
-        ax: Any = None,
-        points: Sequence[Any] = (),
-        show_bounds: bool = False,
-    ) -> Any:
-        """Draw the map: a colour for each value, undecided slivers in black.
+    @property
+    def best_point(self) -> tuple[float, float]:
+        """The centre of the largest rectangle with the largest proved value."""
+        best = [
+            index
+            for index, (low, known) in enumerate(zip(self.lower, self.decided, strict=True))
+            if known and low == self.max_exact
+        ]
+        x0, x1, y0, y1 = self.rectangles[max(best, key=lambda index: self.areas[index])].tolist()
+        return (x0 + x1) / 2, (y0 + y1) / 2
+
+    def plot(self, path: Any = None, ax: Any = None, points: Sequence[Any] = ()) -> Any:
+        """Draw the map: a colour for each score, paler where it is known between bounds only.
 
         Parameters
         ----------
@@ -146,47 +157,54 @@ class CellMap:
         ax : matplotlib Axes, optional
             Draw into these axes.
         points : sequence of (x, y, label)
-            Settings to mark.
-        show_bounds : bool, default=False
-            Give slivers the colour of the middle of their bounds, paler, in place of black. For
-            means over many instances, whose cells are smaller than the resolution.
+            Settings to mark beside the optimum.
 
         Returns
         -------
         matplotlib.figure.Figure
-            The figure.
+            The figure, which is not known to pyplot.
         """
-        import matplotlib.pyplot as plt
         from matplotlib.collections import PolyCollection
+        from matplotlib.figure import Figure
 
-        figure, axes = (ax.figure, ax) if ax is not None else plt.subplots(figsize=(7, 5))
+        if ax is None:
+            ax = Figure(figsize=(7, 5), layout="constrained").add_subplot()
+        figure = ax.figure
         x0, x1, y0, y1 = self.rectangles.T
         corners: Any = np.stack([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]).transpose(2, 0, 1)
         middle = np.array(
-            [float(low + high) / 2 for low, high in zip(self.lower, self.upper, strict=True)]
+            [
+                self.score.of(float(low + high) / 2)
+                for low, high in zip(self.lower, self.upper, strict=True)
+            ]
         )
-        known = PolyCollection(corners[self.decided], cmap="viridis", linewidth=0.0)
-        known.set_array(middle[self.decided])
-        slivers = PolyCollection(corners[~self.decided], color="black", linewidth=0.2)
-        if show_bounds:
-            slivers = PolyCollection(corners[~self.decided], cmap="viridis", alpha=0.6, linewidth=0)
-            slivers.set_array(middle[~self.decided])
-            known.set_clim(middle.min(), middle.max())
-            slivers.set_clim(middle.min(), middle.max())
-        for collection in (known, slivers):
-            collection.set_antialiased(False)
-            axes.add_collection(collection)
-        axes.set(
+        colours = "cividis" if self.score.greater_is_better else "cividis_r"
+        drawn = []
+        for chosen, strength in ((self.decided, 1.0), (~self.decided, 0.6)):
+            cells = PolyCollection(corners[chosen], cmap=colours, alpha=strength, linewidth=0.0)
+            cells.set_array(middle[chosen])
+            cells.set_clim(middle.min(), middle.max())
+            # Neighbours leave no seams.
+            cells.set_antialiased(False)
+            drawn.append(ax.add_collection(cells))
+        ax.set(
             xlim=(x0.min(), x1.max()),
             ylim=(y0.min(), y1.max()),
             xlabel=self.names[0],
             ylabel=self.names[1],
             title=f"{len(self.values)} values, proved on {100 * self.decided_share:.1f} %",
         )
-        figure.colorbar(known, ax=axes, label="utility")
-        for x, y, label in points:
-            axes.plot([x], [y], "o", color="red", markeredgecolor="white")
-            axes.annotate(label, (x, y), textcoords="offset points", xytext=(6, 6), color="red")
-        if path is not None:
-            figure.savefig(path, dpi=150, bbox_inches="tight")
-        return figure
+        figure.colorbar(drawn[0], ax=ax, label=f"mean {self.score.name}")
+        best = self.score.of(float(self.max_exact))
+        for x, y, label, mark in (
+            (*self.best_point, f"best, {best:.4g}", "*"),
+            *((*point, "o") for point in points),
+        ):
+            ax.plot([x], [y], mark, color="#D55E00", markeredgecolor="white", markersize=12)
+            on_left = x < (x0.min() + x1.max()) / 2
+            ax.annotate(
+                label, (x, y), textcoords="offset points", xytext=(8 if on_left else -8, 8),
+                color="black", ha="left" if on_left else "right",
+                bbox={"boxstyle": "round,pad=0.2", "facecolor": "white", "alpha": 0.8, "lw": 0},
+            )  # fmt: skip
+        return save_figure(figure, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from certune.figures import save_figure
 from certune.pfaffian.tree import Tree
 
 _LEAF_WIDTH = 2.3
@@ -34,12 +35,19 @@ def draw_tree(tree: Tree, path: Any = None) -> Any:
             label = label[: _LONGEST_LABEL - 1] + "\N{HORIZONTAL ELLIPSIS}"
         style = {"boxstyle": "round" if leaf else "square"}
         colour = "#dcecd9" if leaf else "#dde6f3"
-        axes.text(x, y, label, ha="center", va="center", fontsize=8, bbox={**style, "fc": colour})
+        axes.text(
+            x,
+            y,
+            label,
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="black",
+            bbox={**style, "fc": colour},
+        )
     axes.set_xlim(-0.7, max(place[0] for place in places) + 0.7)
     axes.set_ylim(-tree.depth - 0.5, 0.5)
-    if path is not None:
-        figure.savefig(path, dpi=150)
-    return figure
+    return save_figure(figure, path)
 
 
 def tree_layout(tree: Tree) -> list[tuple[float, float]]:

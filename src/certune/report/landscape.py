@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.dual import DualFunction, PiecewiseFunction
+from certune.figures import is_dark, mark_decades, save_figure
 from certune.scores import Score
 
 if TYPE_CHECKING:
@@ -24,12 +25,13 @@ FloatArray = npt.NDArray[np.float64]
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart; so can they with cividis.
 LINE_COLOUR, OPTIMUM_COLOUR = "#0072B2", "#E69F00"
+LINE_COLOUR_ON_DARK, ROBUST_COLOUR = "#56B4E9", "#009E73"
 BASELINE_COLOURS = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 BASELINE_DASHES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 HEAT_COLOURS = "cividis"
 # A narrow optimal interval is still drawn this wide, as a share of the domain.
 NARROWEST_SHARE = 0.004
-ROWS_WITH_NAMES = 30
+ROWS_WITH_NAMES, ROWS_WITH_GAPS = 30, 60
 CURVE_POINTS = 600
 UTILITY = Score()
 
@@ -46,6 +48,7 @@ def landscape_figure(
     instance_names: Sequence[str] | None = None,
     path: str | PathLike[str] | None = None,
     score: Score = UTILITY,
+    robust: float | None = None,
 ) -> Figure:
     """Draw a mean landscape, its optimal set and defaults, and a heat strip of all instances.
 
@@ -71,6 +74,8 @@ def landscape_figure(
         Also write the figure to this file; the suffix decides on the format.
     score : Score, optional
         What is drawn instead of utilities.
+    robust : float, optional
+        The robust choice, to be marked.
 
     Returns
     -------
@@ -86,18 +91,24 @@ def landscape_figure(
     )
     top = figure.add_subplot(grid[0, 0])
     strip = figure.add_subplot(grid[1, 0], sharex=top)
-    draw_landscape(top, landscape, best_region, baselines, log_scale=log_scale, score=score)
-    top.legend(
-        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=10,
-        borderaxespad=0.3, handlelength=2.4, columnspacing=1.6,
+    draw_landscape(
+        top, landscape, best_region, baselines, log_scale=log_scale, score=score, robust=robust
+    )
+    # A legend of the figure takes height only, so that a narrow figure keeps its axes.
+    handles, labels = top.get_legend_handles_labels()
+    inner = top.get_legend()
+    if inner is not None:
+        inner.remove()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=2,
+        frameon=False, fontsize="small", handlelength=2.0, columnspacing=1.2,
     )  # fmt: skip
-    top.tick_params(labelbottom=False)
-    figure.suptitle(title, fontsize=14, fontweight="bold")
+    top.tick_params(which="both", labelbottom=False)
+    figure.suptitle(title, fontsize="large", fontweight="bold")
     mesh = _draw_strip(strip, duals, best_region, instance_names, score)
     _draw_scale(figure.add_subplot(grid[1, 1]), mesh, score)
-    strip.set_xlabel(name, fontsize=12)
-    if path is not None:
-        figure.savefig(path, dpi=160)
+    strip.set_xlabel(name)
+    save_figure(figure, path)
     return figure
 
 
@@ -109,6 +120,7 @@ def draw_landscape(
     *,
     log_scale: bool = False,
     score: Score = UTILITY,
+    robust: float | None = None,
 ) -> None:
     """Draw a landscape into axes, with its optimal set and the values of default settings.
 
@@ -126,14 +138,18 @@ def draw_landscape(
         Whether the parameter has a logarithmic axis.
     score : Score, optional
         What is drawn instead of utilities.
+    robust : float, optional
+        The robust choice, to be marked.
     """
     if log_scale:
         ax.set_xscale("log")
+        mark_decades(ax.xaxis, landscape.low, landscape.high)
     defaults = {label: score.of(value) for label, value in baselines.items()}
     low, high = _visible_range(score.of(_values(landscape)), list(defaults.values()))
     _shade(ax, landscape, best_region, f"optimal set ({score.of(landscape.max()):.4g})")
     line: dict[str, Any] = {
-        "color": LINE_COLOUR, "linewidth": 1.8, "zorder": 3, "label": f"exact mean {score.name}"
+        "color": LINE_COLOUR_ON_DARK if is_dark(ax) else LINE_COLOUR, "linewidth": 1.8, "zorder": 3,
+        "label": f"exact mean {score.name}",
     }  # fmt: skip
     if isinstance(landscape, PiecewiseFunction):
         ax.stairs(score.of(landscape.values), _edges(landscape), baseline=None, **line)
@@ -147,13 +163,21 @@ def draw_landscape(
             linestyle=BASELINE_DASHES[number % len(BASELINE_DASHES)], linewidth=1.5, zorder=2,
             label=f"{label} ({value:.4g}{hidden})",
         )  # fmt: skip
+    if robust is not None:
+        ax.axvline(
+            robust,
+            color=ROBUST_COLOUR,
+            linewidth=1.5,
+            zorder=2,
+            label=f"robust choice ({robust:.4g})",
+        )
     ax.set_xlim(landscape.low, landscape.high)
     ax.set_ylim(low, high)
-    ax.set_ylabel(f"mean {score}", fontsize=12)
+    ax.set_ylabel(f"mean {score}")
     _tidy(ax)
     ax.grid(axis="y", alpha=0.35, linewidth=0.7)
     ax.set_axisbelow(True)
-    ax.legend(loc="best", fontsize=9)
+    ax.legend(loc="best", fontsize="small")
 
 
 def _visible_range(values: FloatArray, defaults: Sequence[float]) -> tuple[float, float]:
@@ -220,10 +244,11 @@ def _draw_strip(
     scores = [score.of(_values(dual)) for dual in duals]
     lowest = min(float(values.min()) for values in scores)
     highest = max(float(values.max()) for values in scores)
+    half = 0.44 if len(duals) <= ROWS_WITH_GAPS else 0.5
     for row, dual in enumerate(duals):
         edges, values = _steps(dual, ax.get_xscale() == "log")
         mesh = ax.pcolormesh(
-            edges, [row - 0.44, row + 0.44], score.of(values)[None],
+            edges, [row - half, row + half], score.of(values)[None],
             cmap=HEAT_COLOURS if score.greater_is_better else f"{HEAT_COLOURS}_r",
             vmin=lowest, vmax=highest, rasterized=True,
         )  # fmt: skip
@@ -231,12 +256,12 @@ def _draw_strip(
         ax.axvline(end, color=OPTIMUM_COLOUR, linewidth=1.2)
     ax.set_ylim(len(duals) - 0.5, -0.5)
     if names is not None and len(duals) <= ROWS_WITH_NAMES:
-        ax.set_yticks(range(len(duals)), list(names), fontsize=8)
+        ax.set_yticks(range(len(duals)), list(names))
     else:
         ax.set_yticks([])
-        ax.set_ylabel(f"{len(duals)} instances", fontsize=12)
+        ax.set_ylabel(f"{len(duals)} instances")
     _tidy(ax)
-    ax.tick_params(axis="y", length=0, labelsize=8)
+    ax.tick_params(axis="y", length=0, labelsize="x-small")
     return mesh
 
 
@@ -250,12 +275,11 @@ def _steps(function: DualFunction, log_scale: bool) -> tuple[FloatArray, FloatAr
 
 def _draw_scale(ax: Axes, mesh: Any, score: Score) -> None:
     bar = ax.figure.colorbar(mesh, cax=ax)
-    bar.set_label(score.name, fontsize=10)
-    bar.ax.tick_params(labelsize=9)
+    bar.set_label(score.name, fontsize="small")
+    bar.ax.tick_params(labelsize="small")
     bar.outline.set_visible(False)
 
 
 def _tidy(ax: Any) -> None:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    ax.tick_params(labelsize=10)

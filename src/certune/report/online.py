@@ -6,14 +6,14 @@ Like all pictures here they are made of plain numbers, without pyplot.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from certune.errors import InputError
-from certune.report.landscape import HEAT_COLOURS, LINE_COLOUR
+from certune.figures import count_rounds, is_dark, mark_decades, save_figure
+from certune.report.landscape import HEAT_COLOURS, LINE_COLOUR, LINE_COLOUR_ON_DARK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,11 +53,12 @@ def regret_figure(
         Also write the figure to this file.
     """
     figure, ax = _new_figure(title)
+    line = LINE_COLOUR_ON_DARK if is_dark(ax) else LINE_COLOUR
     counts = np.asarray(rounds, dtype=np.float64)
     curves: list[tuple[Sequence[float] | None, dict[str, Any]]] = [
         (bounds, {"color": BOUND_COLOUR, "linestyle": "--", "label": "bound with its constants"}),
         (expected, {"color": EXPECTED_COLOUR, "linestyle": "-.", "label": "expected"}),
-        (regrets, {"color": LINE_COLOUR, "linewidth": 2.0, "label": "regret, exact"}),
+        (regrets, {"color": line, "linewidth": 2.0, "label": "regret, exact"}),
     ]
     lowest = np.inf
     for values, style in curves:
@@ -72,10 +73,11 @@ def regret_figure(
     ax.set_yscale("log")
     if np.isfinite(lowest):
         ax.set_ylim(bottom=0.5 * lowest)
-    ax.set_xlabel("rounds", fontsize=12)
-    ax.set_ylabel("regret per round", fontsize=12)
-    ax.legend(frameon=False, fontsize=10)
-    return _finished(figure, path)
+    count_rounds(ax.xaxis)
+    ax.set_xlabel("rounds")
+    ax.set_ylabel("regret per round")
+    ax.legend(frameon=False, fontsize="small")
+    return save_figure(figure, path)
 
 
 def _guide(ax: Any, counts: FloatArray) -> None:
@@ -130,15 +132,17 @@ def density_figure(
         for end in best:
             ax.axvline(end, color=BOUND_COLOUR, linewidth=1.2, linestyle="--")
         ax.plot([], [], color=BOUND_COLOUR, linestyle="--", label="best fixed parameter")
-        ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, fontsize=10)
+        ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, fontsize="small")
     ax.set_yscale("log")
+    count_rounds(ax.yaxis)
     if logarithmic:
         ax.set_xscale("log")
-    ax.set_xlabel(name, fontsize=12)
-    ax.set_ylabel("rounds", fontsize=12)
+        mark_decades(ax.xaxis, float(positions[0]), float(positions[-1]))
+    ax.set_xlabel(name)
+    ax.set_ylabel("rounds")
     bar = figure.colorbar(mesh, ax=ax)
-    bar.set_label("density, relative to evenly spread", fontsize=10)
-    return _finished(figure, path)
+    bar.set_label("density, relative to evenly spread", fontsize="small")
+    return save_figure(figure, path)
 
 
 def dispersion_figure(
@@ -180,13 +184,13 @@ def dispersion_figure(
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(bottom=0.8, top=1.6 * float(sizes[-1]))
-    ax.set_xlabel("functions T", fontsize=12)
-    ax.set_ylabel("D(T, width)", fontsize=12)
+    ax.set_xlabel("functions T")
+    ax.set_ylabel("D(T, width)")
     ax.legend(
-        title="width of window\n(dotted: fit)", frameon=False, fontsize=8, loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
+        title="width of window\n(dotted: fit)", frameon=False, fontsize="x-small",
+        loc="center left", bbox_to_anchor=(1.0, 0.5),
     )  # fmt: skip
-    return _finished(figure, path)
+    return save_figure(figure, path)
 
 
 def _new_figure(title: str) -> tuple[Figure, Any]:
@@ -194,17 +198,7 @@ def _new_figure(title: str) -> tuple[Figure, Any]:
 
     figure = Figure(figsize=(8.0, 4.8), layout="constrained")
     ax = figure.add_subplot()
-    figure.suptitle(title, fontsize=13, fontweight="bold")
+    figure.suptitle(title, fontsize="large", fontweight="bold")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    ax.tick_params(labelsize=10)
     return figure, ax
-
-
-def _finished(figure: Figure, path: Path) -> Figure:
-    if path is not None:
-        try:
-            figure.savefig(fspath(path), dpi=160)
-        except (OSError, TypeError, ValueError) as error:
-            raise InputError(f"cannot write the figure to {path!r}: {error}") from error
-    return figure

@@ -66,7 +66,7 @@ def cell_map(
     >>> family = ct.Linkage(alpha=(0.5, 4), weights="tune", n_metrics=2)
     >>> cells = cell_map(family, instances, resolution=16)
     >>> cells.names, cells.decided_share > 0.5
-    (('alpha', 'weights[1]'), True)
+    (('alpha', 'weight of cityblock'), True)
     """
     listed = checked_instances(checked_family(family), instances)
     if not isinstance(resolution, numbers.Integral) or resolution is True or resolution < 1:
@@ -104,8 +104,9 @@ def cell_map(
         chosen = int(scores[1] > scores[0])
         deeper = (depths[0] + 1 - chosen, depths[1] + chosen)
         pending += [(half, bounds, deeper) for half in reversed(part.split(edges[chosen]))]
-    names = (_title(box, axes[0]), _title(box, axes[1]))
-    return CellMap(names, rectangles, tuple(lower), tuple(upper), slack)
+    metrics = getattr(listed[0], "metric_names", ())
+    names = (_title(box, axes[0], metrics), _title(box, axes[1], metrics))
+    return CellMap(names, rectangles, tuple(lower), tuple(upper), slack, family.score)
 
 
 def map_for_report(family: Family, instances: Sequence[Any]) -> CellMap | None:
@@ -179,6 +180,9 @@ def _ends(box: Box, place: int) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def _title(box: Box, place: int) -> str:
+def _title(box: Box, place: int, metrics: Sequence[str]) -> str:
+    """Return what an axis is called: its parameter, or whose weight it is."""
     name = box.names[place]
-    return name if isinstance(box.space.parameters[place], Real) else f"{name}[1]"
+    if isinstance(box.space.parameters[place], Real):
+        return name
+    return f"weight of {metrics[1]}" if len(metrics) == 2 else f"{name}[1]"

@@ -208,6 +208,7 @@ class TuningResult(Generalization):
                 instance_names=names,
                 path=path,
                 score=score,
+                robust=self._robust_point(None),
             )
         if path is not None:
             raise ParameterError("Pass either path or ax: whoever made the axes saves the figure.")
@@ -218,6 +219,7 @@ class TuningResult(Generalization):
             self.baselines,
             log_scale=self._is_logarithmic,
             score=score,
+            robust=self._robust_point(None),
         )
         ax.set(xlabel=self.landscape.name, title=title)
         return ax.figure
