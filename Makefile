@@ -9,9 +9,12 @@ CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 SOURCES = $(shell find native -name '*.h' -o -name '*.cpp')
 SANITIZED_TESTS ?= tests/kernels tests/families tests/oracles
+# The core is not compiled by pip but by native/build.py, which keeps what it has compiled.
+PIP_OPTIONS := --quiet --disable-pip-version-check --config-settings=wheel.cmake=false \
+    --config-settings=wheel.py-api= --config-settings=editable.mode=inplace
 CACHES := .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test quick test-browser test-checker test-install native sanitize lint format docs benchmarks clean clean-venv
+.PHONY: help demo test quick test-browser test-checker test-cluster test-install native sanitize lint format docs benchmarks clean clean-venv
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +25,7 @@ help:
 	@echo "make test-browser  look at a report in the system's chromium (chromium-driver)"
 	@echo "make test-install  build a wheel, install it where nothing else is, and tune with it"
 	@echo "make test-checker  test the checker of certificates, which is a program of its own"
+	@echo "make test-cluster  tune on local clusters of Dask and Ray, and kill their workers"
 	@echo "make docs        build the documentation in build/docs; a warning is an error"
 	@echo "make sanitize    run the tests of the compiled core with sanitizers (g++)"
 	@echo "make lint        ruff, clang-format, mypy and the import contract"
@@ -50,6 +54,10 @@ test-install: $(INSTALLED)
 
 test-checker: native
 	cd checker && "$(abspath $(BIN))/python" -m pytest
+
+test-cluster: native
+	$(BIN)/python -m pip install $(PIP_OPTIONS) --editable '.[dask,ray]'
+	$(BIN)/python -m pytest cluster -p no:cacheprovider
 
 docs: native
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
@@ -90,7 +98,6 @@ clean-venv:
 	rm -rf "$(VENV)"
 
 # A Python that answers but lacks venv or ensurepip is passed over, as is a shim without a version.
-# The core is not compiled by pip but by native/build.py, which keeps what it has compiled.
 # Groups of pyproject.toml need pip 25.1; an older Python brings an older one.
 $(INSTALLED): pyproject.toml
 	@set -e; \
@@ -110,8 +117,5 @@ $(INSTALLED): pyproject.toml
 	    "$$base" -m venv --clear "$(VENV)"; \
 	fi
 	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
-	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
-	    --config-settings=wheel.cmake=false --config-settings=wheel.py-api= \
-	    --config-settings=editable.mode=inplace \
-	    --editable '.[dev]'
+	"$(BIN)/python" -m pip install $(PIP_OPTIONS) --editable '.[dev]'
 	@touch "$@"

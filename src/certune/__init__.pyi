@@ -59,6 +59,7 @@ from .tuning import (
     SpaceTuningResult,
     Status,
     StoredRun,
+    StoredSearch,
     TuningResult,
     VerificationReport,
     cell_map,

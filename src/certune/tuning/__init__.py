@@ -14,7 +14,7 @@ from certune.tuning.result import TuningResult
 from certune.tuning.search import tune
 from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
-from certune.tuning.stored_run import StoredRun, load
+from certune.tuning.stored_run import StoredRun, StoredSearch, load
 from certune.tuning.verification import VerificationReport, verify
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "SpaceTuningResult",
     "Status",
     "StoredRun",
+    "StoredSearch",
     "TuningResult",
     "VerificationReport",
     "cell_map",

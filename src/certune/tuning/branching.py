@@ -10,18 +10,20 @@ any time with a gap.  Families are seen through `Family.bound_on_box` and `Famil
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from certune.box import Box, Edge
 from certune.deadline import check_time
 from certune.errors import CertificateError, UndecidedError
-from certune.families.base import BoxBound, Family
+from certune.families.base import BoxBound
 from certune.tuning.executors import Crew
 from certune.tuning.instances import blaming
 from certune.tuning.line_search import LineSearch
+from certune.tuning.problem import Known, Path, Problem
+from certune.tuning.search_steps import Steps, exactly, number_data, number_from
 
 # Boxes that are halved between two looks at the queue; fixed, so that the search is the same for
 # any number of workers.
@@ -40,19 +42,18 @@ MOST_HALVINGS, FIRST_CHECK = 40, 45
 class Node:
     """A box with the sum of its bounds over all instances.
 
-    ``bounds`` are those of the instances, none if the box was finished early; the instances from
-    number ``pending`` on were not bounded on this box: their bounds are those of a box around it.
-    ``promising`` tells whether it was worth while to bound the last ones; ``n_new`` is how many
-    bounds were computed in the last step.
+    ``path`` is how the box was cut out of its stratum; ``bounds`` are those of the instances, none
+    if the box was finished early; the instances from number ``pending`` on were not bounded on this
+    box: their bounds are those of a box around it. ``promising`` tells whether it was worth while
+    to bound the last ones. What is known on a box of a bound is a `Known`.
     """
 
+    path: Path
     box: Box
     upper: Fraction
     bounds: tuple[BoxBound, ...] = field(repr=False)
-    depth: int = 0
     pending: int = 0
     promising: bool = True
-    n_new: int = 0
 
     @property
     def to_be_halved(self) -> bool:
@@ -77,6 +78,30 @@ class Node:
         return len(self.box.edges)
 
 
+class Job(NamedTuple):
+    """Instances to be bounded on a box.
+
+    ``open_bounds`` are number, lower bound, upper bound and what is known of each instance, and
+    ``total`` the sum of bounds of all instances so far; the box is finished once that is no more
+    than ``threshold``.
+    """
+
+    path: Path
+    box: Box
+    open_bounds: tuple[tuple[int, Fraction, Fraction, Known | None], ...]
+    total: Fraction
+    threshold: Fraction
+
+
+class Found(NamedTuple):
+    """What came of a job: the sum of bounds, how many are new, and those, unless finished."""
+
+    total: Fraction
+    n_new: int
+    bounds: tuple[tuple[int, BoxBound], ...]
+    finished: bool
+
+
 @dataclass
 class Cover:
     """How the space was cut: a binary tree of boxes for every stratum.
@@ -94,14 +119,14 @@ class BranchAndBound:
 
     Parameters
     ----------
-    family : Family
-        A family with bounds on boxes.
-    instances : sequence
-        Checked instances.
+    problem : Problem
+        Instances, and a family with bounds on boxes.
     lines : LineSearch
         Source of incumbents, which has one.
     crew : Crew
         Who does the work.
+    steps : Steps, optional
+        Where what comes of boxes is kept, or taken from.
 
     Attributes
     ----------
@@ -114,19 +139,20 @@ class BranchAndBound:
     """
 
     def __init__(
-        self, family: Family, instances: Sequence[Any], lines: LineSearch, crew: Crew
+        self, problem: Problem, lines: LineSearch, crew: Crew, steps: Steps | None = None
     ) -> None:
-        self._family = family
-        self._instances = instances
+        family, instances = problem.family, problem.instances
+        self._problem = problem
         self._lines = lines
         self._crew = crew
+        self._steps = Steps() if steps is None else steps
         self._queue: list[tuple[Fraction, int, Node]] = []
         self._n_bounds = 0
         self._highest = Fraction(family.utility_range[1])
         self._slice = max(SLICE, -(-len(instances) // SLICES))
         self._slack = Fraction(family.tolerance) * len(instances)
         self._finished_upper = Fraction(family.utility_range[0]) * len(instances)
-        self.strata = family.strata()
+        self.strata = problem.boxes.strata
         self.n_nodes = 0
         self.cover = Cover()
         self.stuck: list[Node] = []
@@ -134,7 +160,7 @@ class BranchAndBound:
         lowest = Fraction(family.utility_range[0])
         for number, box in enumerate(self.strata):
             unknown = BoxBound(lowest, self._highest, (0.0,) * len(box.edges))
-            node = Node(box, everything, (unknown,) * len(instances))
+            node = Node((number,), box, everything, (unknown,) * len(instances))
             self.cover.uppers[number] = everything
             heapq.heappush(self._queue, (-everything, number, node))
         self._next_number = len(self.strata)
@@ -190,22 +216,64 @@ class BranchAndBound:
     def _work(self, taken: list[tuple[Fraction, int, Node]]) -> None:
         found: list[list[Node]] = [[] for _ in taken]
         edges: list[Edge | None] = [None] * len(taken)
-        jobs: list[tuple[int, Node]] = []
+        parts: list[tuple[int, Node]] = []
         for place, (_, _, node) in enumerate(taken):
             if node.box.n_free <= 1:
-                found[place] = [Node(node.box, self._exact_upper(node.box), ())]
+                found[place] = [Node(node.path, node.box, self._exact_upper(node.box), ())]
             elif not node.to_be_halved:
-                jobs.append((place, node))
+                parts.append((place, node))
             else:
                 edge = edges[place] = node.best_edge
-                half = replace(node, depth=node.depth + 1, pending=0, promising=True)
-                jobs += [(place, replace(half, box=box)) for box in node.box.split(edge)]
-        threshold = self.best_total + self._slack
-        results = self._crew.map(lambda job: self._bounded(job[1], threshold), jobs)
-        for (place, _), result in zip(jobs, results, strict=True):
+                first = 2 * node.box.edges.index(edge)
+                parts += [
+                    (place, Node((*node.path, first + half), box, node.upper, node.bounds))
+                    for half, box in enumerate(node.box.split(edge))
+                ]
+        for (place, _), result in zip(parts, self._bounded(parts), strict=True):
             found[place].append(result)
         for (_, number, node), halved, nodes in zip(taken, edges, found, strict=True):
             self._place(number, node, halved, nodes)
+
+    def _bounded(self, parts: list[tuple[int, Node]]) -> list[Node]:
+        """Bound the next instances on boxes, or look up what came of that."""
+        if not parts:
+            return []
+        threshold = self.best_total + self._slack
+        jobs = [self._job(node, threshold) for _, node in parts]
+        results = self._steps.take(
+            "boxes",
+            [[job.path, [number for number, *_ in job.open_bounds]] for job in jobs],
+            lambda: self._problem.map(self._crew, _bound, jobs),
+            encode=lambda results: [_found_data(found) for found in results],
+            decode=lambda stored: [
+                _found_from(found, job)
+                for found, job in zip(exactly(len(jobs), stored), jobs, strict=True)
+            ],
+        )
+        self._n_bounds += sum(found.n_new for found in results)
+        pairs = zip(parts, results, strict=True)
+        return [self._looked_at(node, found) for (_, node), found in pairs]
+
+    def _job(self, node: Node, threshold: Fraction) -> Job:
+        open_bounds = (
+            (number, bound.lower, bound.upper, bound.reuse)
+            for number, bound in enumerate(node.bounds[node.pending :], node.pending)
+            if not bound.settled
+        )
+        chosen = tuple(islice(open_bounds, self._slice))
+        return Job(node.path, node.box, chosen, node.upper, threshold)
+
+    def _looked_at(self, node: Node, found: Found) -> Node:
+        """Return a node with what came of its job."""
+        if found.finished:
+            return Node(node.path, node.box, found.total, ())
+        bounds = list(node.bounds)
+        for number, bound in found.bounds:
+            bounds[number] = bound
+        cut = len(found.bounds) == self._slice
+        pending = found.bounds[-1][0] + 1 if cut else len(bounds)
+        promising = any(bound.upper < self._highest for _, bound in found.bounds)
+        return Node(node.path, node.box, found.total, tuple(bounds), pending, promising)
 
     def _place(self, number: int, parent: Node, edge: Edge | None, found: list[Node]) -> None:
         numbers = [number]
@@ -216,7 +284,6 @@ class BranchAndBound:
             self._next_number += 2
             del self.cover.uppers[number]
             self.cover.halves[number] = (parent.box.edges.index(edge), numbers[0], numbers[1])
-        self._n_bounds += sum(node.n_new for node in found)
         for place, node in zip(numbers, found, strict=True):
             self.cover.uppers[place] = node.upper
             if self._is_finished(node.upper):
@@ -242,33 +309,6 @@ class BranchAndBound:
                 "centre give less: bound_on_box and run of the family disagree."
             )
 
-    def _bounded(self, node: Node, threshold: Fraction) -> Node:
-        """Bound the next instances on a box; stop as soon as it is finished."""
-        total = node.upper
-        bounds = list(node.bounds)
-        number, n_new, promising = node.pending, 0, False
-        while number < len(bounds) and n_new < self._slice:
-            known = bounds[number]
-            if not known.settled:
-                found = bounds[number] = self._tightened(number, known, node.box)
-                promising |= found.upper < self._highest
-                n_new += 1
-                total += found.upper - known.upper
-                if total <= threshold:
-                    return Node(node.box, total, (), node.depth, n_new=n_new)
-            number += 1
-        return Node(node.box, total, tuple(bounds), node.depth, number, promising, n_new)
-
-    def _tightened(self, number: int, known: BoxBound, box: Box) -> BoxBound:
-        """Bound an instance on a box, from what is known on a box around it."""
-        check_time()
-        instance = self._instances[number]
-        with blaming(instance, number):
-            found = self._family.bound_on_box(instance, box, known.reuse)
-        return replace(
-            found, lower=max(found.lower, known.lower), upper=min(found.upper, known.upper)
-        )
-
     def _exact_upper(self, box: Box) -> Fraction:
         """Bound the sum on a face with at most one free parameter, by running or searching it."""
         if box.n_free == 1:
@@ -278,7 +318,49 @@ class BranchAndBound:
 
 def _too_small(node: Node) -> bool:
     """Must a box be left as it is?"""
-    if node.depth < FIRST_CHECK:
+    n_halvings = len(node.path) - 1
+    if n_halvings < FIRST_CHECK:
         return False
-    deep = node.depth >= MOST_HALVINGS * node.box.n_free
+    deep = n_halvings >= MOST_HALVINGS * node.box.n_free
     return deep or not node.box.can_split(node.best_edge)
+
+
+def _bound(problem: Problem, job: Job) -> Found:
+    """Bound instances on a box; stop as soon as it is finished."""
+    total = job.total
+    bounds = []
+    for number, lower, upper, known in job.open_bounds:
+        check_time()
+        with blaming(problem.instances[number], number):
+            found = problem.boxes.bound(number, job.path, job.box, known)
+        lower, narrowed = max(found.lower, lower), min(found.upper, upper)
+        bounds.append((number, BoxBound(lower, narrowed, found.importance, reuse=found.reuse)))
+        total += narrowed - upper
+        if total <= job.threshold:
+            return Found(total, len(bounds), (), True)
+    return Found(total, len(bounds), tuple(bounds), False)
+
+
+def _found_data(found: Found) -> list[Any]:
+    """Return what came of a job as JSON data."""
+    bounds = [
+        [*map(number_data, (bound.lower, bound.upper, *bound.importance))]
+        for _, bound in found.bounds
+    ]
+    return [number_data(found.total), found.n_new, bounds, found.finished]
+
+
+def _found_from(stored: Any, job: Job) -> Found:
+    """Return what came of a job; what was known then is made again when it is needed."""
+    total, n_new, bounds, finished = stored
+    listed = []
+    if not finished:
+        pairs = zip(job.open_bounds, exactly(len(job.open_bounds), bounds), strict=True)
+        for (number, _, _, known), (low, high, *importance) in pairs:
+            if len(importance) != len(job.box.edges):
+                raise ValueError("another number of edges")
+            handed_on = Known.on(job.path, known)
+            values = tuple(map(number_from, importance))
+            bound = BoxBound(number_from(low), number_from(high), values, reuse=handed_on)
+            listed.append((number, bound))
+    return Found(number_from(total), int(n_new), tuple(listed), bool(finished))

@@ -20,16 +20,24 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
 import joblib
+from joblib._parallel_backends import LokyBackend, MultiprocessingBackend
 from joblib.parallel import BatchedCalls, get_active_backend
 
-from certune.deadline import Stop, TimeIsUp, check_time, under
+from certune.deadline import (
+    Stop,
+    TimeIsUp,
+    begin_preparation,
+    check_time,
+    end_preparation,
+    under,
+)
 from certune.errors import WorkerError
 from certune.tuning.interrupts import SignalWatch
 from certune.tuning.status import Status
@@ -38,8 +46,11 @@ from certune.tuning.status import Status
 FIRST_SECONDS, START_COST = 1.0, 3.0
 # Threads only hinder each other with items that take less than this many seconds on average.
 SHORT, ENOUGH_TO_TELL = 0.002, 8
-# Seconds of work that a message to a process should carry, and the largest number of items in it.
-BATCH_SECONDS, LARGEST_BATCH = 0.1, 512
+# Seconds of work that a message to a process should carry, at least and at most, and the largest
+# number of items in it. Messages to other machines take tens of milliseconds.
+LEAST_SECONDS, BATCH_SECONDS, LARGEST_BATCH = 0.05, 0.25, 4096
+# Errors of loky and of Ray that tell of the death of a worker whom nobody replaces.
+DEATHS = {"BrokenExecutor", "RayActorError"}
 # Seconds between looks at the clock while waiting, and between looks at the process that called.
 LOOK, PARENT_LOOK = 0.05, 1.0
 
@@ -63,11 +74,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Message:
-    """What arrives from workers: outcomes, or items that were lost with their worker."""
+    """What arrives from workers: outcomes, or items that were lost with a worker of the source."""
 
     outcomes: Sequence[Outcome] = ()
     lost: Sequence[Item] = ()
     cause: BaseException | None = None
+    source: Any = None
 
 
 def attempt(number: int, function: Function, item: Any, stop: Stop) -> Outcome:
@@ -100,7 +112,13 @@ class Crew:
     releases_lock : bool
         Whether the work leaves the interpreter lock to other threads most of the time.
     shares_objects : bool, default=False
-        Whether workers need the very objects of the run, so that they must be threads.
+        Whether work goes back to the same objects of the run, so that workers are threads unless
+        an engine is named.
+
+    Attributes
+    ----------
+    is_away : bool
+        Whether an engine is named that works in other processes.
     """
 
     def __init__(
@@ -113,15 +131,24 @@ class Crew:
     ) -> None:
         self._watch, self._stop = watch, stop
         self._pools: dict[str, _Pool] = {}
-        self._n_jobs, self._count = n_jobs, joblib.effective_n_jobs(n_jobs)
+        self._n_jobs = n_jobs
         hinted, other = (get_active_backend(prefer=hint)[0] for hint in ("threads", "processes"))
         # One that parallel_config names is not changed by hints.
-        named = type(hinted) is type(other) and not shares_objects
+        named = type(hinted) is type(other)
         self._shares_objects = shares_objects
+        self._count = joblib.effective_n_jobs(n_jobs)
         threads = getattr(hinted, "supports_sharedmem", False)
         self._threads_suffice = releases_lock or (named and threads)
-        local = type(hinted).__module__ == "joblib._parallel_backends"
-        self._all_away = named and not threads and (self._count > 1 or not local)
+        # With one worker, pools of joblib and of Ray are the calling process; Dask's is not.
+        here = isinstance(hinted, (LokyBackend, MultiprocessingBackend))
+        self.is_away = named and not threads and (self._count > 1 or not here)
+
+    @classmethod
+    def here(cls, watch: SignalWatch, stop: Stop) -> Crew:
+        """Return a crew that is the calling thread, whatever engine is configured."""
+        crew = cls(1, watch, stop, releases_lock=False)
+        crew.is_away, crew._count = False, 1
+        return crew
 
     def outcomes(self, function: Function, items: Iterable[Any]) -> Iterator[Outcome]:
         """Yield what comes of every item, as it arrives; items are taken when there is room.
@@ -131,7 +158,7 @@ class Crew:
         TimeIsUp
             As soon as the stop is set, after all outcomes that have arrived.
         """
-        if self._count == 1 and not self._all_away:
+        if self._count == 1 and not self.is_away:
             return self._here(function, items)
         return self._shared(_Tray(function, items))
 
@@ -176,11 +203,19 @@ class Crew:
                     tray.put_away(outcome)
                     yield outcome
             if message.lost:
-                if isinstance(message.cause, BrokenExecutor):
-                    self._pools.pop("processes", None)
+                self._replace_workers(message)
                 yield from tray.put_back(message)
         if not tray.empty:
             self._check()
+
+    def _replace_workers(self, message: _Message) -> None:
+        """Give up processes of which one has died, where their engine does not replace it.
+
+        What the others have in work is lost too then, and handed out again.
+        """
+        kinds = {kind.__name__ for kind in type(message.cause).__mro__}
+        if kinds & DEATHS and self._pools.get("processes") is message.source:
+            self._pools.pop("processes").close()
 
     def _check(self) -> None:
         if self._stop.is_set():
@@ -208,7 +243,7 @@ class Crew:
 
     def _choice(self, tray: _Tray) -> str:
         """Who should get the next items, as far as can be told from those that are finished."""
-        if self._all_away or "processes" in self._pools or tray.suspects:
+        if self.is_away or "processes" in self._pools or tray.suspects:
             return "processes"
         if self._threads_suffice and not tray.has_short_items:
             return "threads"
@@ -236,17 +271,17 @@ class _Tray:
     arrivals : SimpleQueue
         What workers send back.
     suspects : deque
-        Items that were in work when a worker was lost. They are tried again one at a time, so that
-        the next loss tells whose it is.
+        Batches that were in work when a worker was lost. They are tried again one at a time, and
+        halved when they are lost alone, so that in the end a loss tells whose it is.
     """
 
     def __init__(self, function: Function, items: Iterable[Any]) -> None:
         self.function = function
         self.pending: dict[int, Any] = {}
         self.arrivals: queue.SimpleQueue[_Message] = queue.SimpleQueue()
-        self.suspects: deque[Item] = deque()
+        self.suspects: deque[list[Item]] = deque()
         self.empty = False
-        self._alone: int | None = None
+        self._alone = False
         self._numbered = enumerate(items)
         self._total = len(items) if isinstance(items, Sized) else math.inf
         self._started = time.perf_counter()
@@ -274,8 +309,10 @@ class _Tray:
     def take(self, pool: _Pool) -> list[Item]:
         """Take items for a pool, as many as it has room for."""
         if self.suspects:
-            batch = [] if self.pending else [self.suspects.popleft()]
-            self._alone = batch[0][0] if batch else self._alone
+            batch = [] if self.pending else self.suspects.popleft()
+            self._alone = self._alone or bool(batch)
+        elif self._alone:
+            batch = []
         else:
             size = self._batch_size(pool) if pool.takes_batches else 1
             space = 2 * pool.n_workers * size - len(self.pending)
@@ -287,33 +324,37 @@ class _Tray:
     def _batch_size(self, pool: _Pool) -> int:
         if not self._n_done:
             return 1
-        by_time = BATCH_SECONDS / max(self._average, 1e-9)
+        average = max(self._average, 1e-9)
         by_share = (self._total - self._n_done) / (4 * pool.n_workers)
-        return max(1, int(min(by_time, by_share, LARGEST_BATCH)))
+        worthwhile = max(by_share, LEAST_SECONDS / average)
+        return max(1, int(min(BATCH_SECONDS / average, worthwhile, LARGEST_BATCH)))
 
     def put_away(self, outcome: Outcome) -> None:
         """Note that an item is finished."""
         del self.pending[outcome.number]
         self._n_done += 1
         self._seconds += outcome.seconds
-        self._alone = None
+        self._alone = self._alone and bool(self.pending)
 
     def put_back(self, message: _Message) -> Iterator[Outcome]:
-        """Note that items were lost; yields the failure of one that was lost alone."""
-        for number, item in message.lost:
-            if number == self._alone:
-                error = WorkerError(
-                    "the worker was lost twice while it had this item in work: it was killed, "
-                    "perhaps for want of memory, or what it was sent or sent back cannot be "
-                    f"pickled ({message.cause!r})"
-                )
-                error.__cause__ = message.cause
-                outcome = Outcome(number, None, error, 0.0)
-                self.put_away(outcome)
-                yield outcome
-            else:
-                del self.pending[number]
-                self.suspects.append((number, item))
+        """Note that a batch was lost; yields the failure of an item that was lost alone."""
+        batch, alone = list(message.lost), self._alone
+        if alone and len(batch) == 1:
+            error = WorkerError(
+                "the worker was lost twice while it had this item in work: it was killed, "
+                "perhaps for want of memory, or what it was sent or sent back cannot be "
+                f"pickled ({message.cause!r})"
+            )
+            error.__cause__ = message.cause
+            outcome = Outcome(batch[0][0], None, error, 0.0)
+            self.put_away(outcome)
+            yield outcome
+            return
+        for number, _ in batch:
+            del self.pending[number]
+        self._alone = False
+        half = len(batch) // 2 if alone else len(batch)
+        self.suspects.extend(part for part in (batch[:half], batch[half:]) if part)
 
 
 class _Pool(Protocol):
@@ -363,9 +404,19 @@ class _Processes:
 
     def __init__(self, n_jobs: int | None) -> None:
         self._in_work: set[int] = set()
+        self._lock = threading.Lock()
         # Arrays are sent, not mapped to files: an instance is in work once.
         self._parallel = joblib.Parallel(n_jobs=n_jobs, prefer="processes", max_nbytes=None)
-        self._parallel.__enter__()
+        begin_preparation()
+        try:
+            self._parallel.__enter__()
+        except Exception as error:
+            raise WorkerError(
+                f"the workers of {type(self._parallel._backend).__name__} cannot be started: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        finally:
+            end_preparation()
         self._backend = self._parallel._backend
         self.n_workers = max(1, self._backend.effective_n_jobs(self._parallel.n_jobs))
         self._backend.start_call()
@@ -374,14 +425,30 @@ class _Processes:
         call: Any = (_work, (tray.function, batch, stop.seconds_left, os.getpid()), {})
         task = BatchedCalls([call], self._backend.get_nested_backend())
         self._in_work.add(id(batch))
-        self._backend.submit(task, callback=lambda found: self._arrived(tray, batch, found))
+        retrieve = self._backend.retrieve_result_callback
+        job = self._backend.submit(
+            task, callback=lambda found: self._arrived(tray, batch, partial(retrieve, found))
+        )
+        if hasattr(job, "add_done_callback"):
+            job.add_done_callback(lambda job: self._ended(tray, batch, job))
 
-    def _arrived(self, tray: _Tray, batch: list[Item], found: Any) -> None:
-        self._in_work.discard(id(batch))
+    def _ended(self, tray: _Tray, batch: list[Item], job: Any) -> None:
+        """Note that a job has failed, since Dask calls back only after successes."""
+        if not job.cancelled() and job.exception() is not None:
+            self._arrived(tray, batch, job.result)
+
+    def _arrived(self, tray: _Tray, batch: list[Item], result: Callable[[], Any]) -> None:
+        with self._lock:
+            if id(batch) not in self._in_work:
+                return
+            self._in_work.remove(id(batch))
         try:
-            [outcomes] = self._backend.retrieve_result_callback(found)
+            found = result()
+            if isinstance(found, BaseException):  # Ray returns what it should raise
+                raise found
+            [outcomes] = found
         except BaseException as error:
-            tray.arrivals.put(_Message(lost=batch, cause=error))
+            tray.arrivals.put(_Message(lost=batch, cause=error, source=self))
         else:
             tray.arrivals.put(_Message(outcomes))
 

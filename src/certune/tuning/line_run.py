@@ -167,7 +167,7 @@ class LineRun:
         numbers = self._counted(status)
         duals = [self.finished[number] for number in numbers]
         instances = [self.instances[number] for number in numbers]
-        others = [n for n in range(len(self.instances)) if n not in set(numbers)]
+        others = sorted(set(range(len(self.instances))) - set(numbers))
         instances += [self.instances[number] for number in others]
         failures = {
             len(duals) + place: self.failures[number]

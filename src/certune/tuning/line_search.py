@@ -10,7 +10,7 @@ incumbent.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count, cycle
@@ -20,10 +20,18 @@ import numpy as np
 
 from certune.dual import DualFunction, mean
 from certune.errors import UndecidedError
-from certune.families.base import Family
 from certune.space import ParameterSpace, ParameterValue, Real, Segment
 from certune.tuning.executors import Crew
 from certune.tuning.instances import blaming
+from certune.tuning.problem import Problem
+from certune.tuning.schema import segment_data
+from certune.tuning.search_steps import (
+    Steps,
+    exactly,
+    number_data,
+    number_from,
+    setting_from,
+)
 
 # How far beside the best setting parallel lines run, as a share of the way to a random setting.
 SHARES = (0.25, 1.0, 0.0625, 0.25)
@@ -54,14 +62,14 @@ class LineSearch:
 
     Parameters
     ----------
-    family : Family
-        The algorithm.
-    instances : sequence
-        Checked instances.
+    problem : Problem
+        Family and instances.
     crew : Crew
         Who does the work.
     rng : numpy Generator
         Source of the random directions and shifts.
+    steps : Steps, optional
+        Where what comes of settings and lines is kept, or taken from.
 
     Attributes
     ----------
@@ -72,33 +80,50 @@ class LineSearch:
     """
 
     def __init__(
-        self, family: Family, instances: Sequence[Any], crew: Crew, rng: np.random.Generator
+        self, problem: Problem, crew: Crew, rng: np.random.Generator, steps: Steps | None = None
     ) -> None:
-        self._family = family
-        self._instances = instances
+        self._problem = problem
+        self._family = family = problem.family
+        self._n_instances = len(problem.instances)
         self._crew = crew
+        self._steps = Steps() if steps is None else steps
         self._rng = rng
         self._plan = self._lines()
         self._elite: list[tuple[Fraction, int, dict[str, Any]]] = []
-        self._largest = Fraction(family.utility_range[1]) * len(instances)
+        self._largest = Fraction(family.utility_range[1]) * self._n_instances
         self.best: Incumbent | None = None
         self.n_lines = 0
 
     def offer(self, params: Mapping[str, Any]) -> Incumbent:
         """Run a setting, and keep it if it is the best so far; returns what the runs gave."""
         setting = dict(params)
-        utilities = self._on_every_instance(lambda item: self._family.run_exact(item, setting))
+        utilities = self._steps.take(
+            "setting",
+            setting,
+            lambda: self._decided(_utility, setting),
+            encode=lambda found: found if isinstance(found, str) else [*map(number_data, found)],
+            decode=self._utilities_from,
+        )
+        if isinstance(utilities, str):
+            raise UndecidedError(utilities)
         found = Incumbent(setting, tuple(utilities))
         if self.best is None or found.total > self.best.total:
             self.best = found
         return found
 
-    def _on_every_instance(self, function: Callable[[Any], Any]) -> list[Any]:
-        def named(pair: tuple[int, Any]) -> Any:
-            with blaming(pair[1], pair[0]):
-                return function(pair[1])
+    def _utilities_from(self, stored: Any) -> list[Any] | str:
+        if isinstance(stored, str):
+            return stored
+        return [*map(number_from, exactly(self._n_instances, stored))]
 
-        return self._crew.map(named, list(enumerate(self._instances)))
+    def _decided(self, function: Callable[..., Any], argument: Any) -> list[Any] | str:
+        """Return what a function gives on every instance, or what stays undecided, in words."""
+        items = [(number, argument) for number in range(self._n_instances)]
+        try:
+            found: list[Any] = self._problem.map(self._crew, function, items)
+        except UndecidedError as error:
+            return str(error)
+        return found
 
     def try_setting(self, params: Mapping[str, Any]) -> Fraction:
         """Offer a setting; returns the sum of its utilities, the largest of all if undecided."""
@@ -161,21 +186,48 @@ class LineSearch:
             decided, that is the largest sum of all.
         """
         self.n_lines += 1
-        try:
-            duals: list[DualFunction] = self._on_every_instance(
-                lambda item: self._family.dual(item, segment)
-            )
-        except UndecidedError:
+        found = self._steps.take(
+            "line",
+            segment_data(segment),
+            lambda: self._searched(segment),
+            encode=lambda found: found and [found[0], *map(number_data, found[1:])],
+            decode=lambda stored: (
+                stored and (setting_from(stored[0]), *map(number_from, stored[1:3]))
+            ),
+        )
+        if found is None:
             return self._largest
+        params, best, upper = found
+        self._elite = sorted([*self._elite, (-best, self.n_lines, params)], key=lambda e: e[:2])
+        del self._elite[ELITE:]
+        if self.best is None or best * self._n_instances > self.best.total:
+            self.try_setting(params)
+        bound: Fraction = upper * self._n_instances
+        return bound
+
+    def _searched(self, segment: Segment) -> tuple[dict[str, Any], Fraction, Fraction] | None:
+        """Return the best setting on a line, its mean utility and a bound of it on the line."""
+        duals = self._decided(_function, segment)
+        if isinstance(duals, str):
+            return None
         landscape = mean(duals)
         low, high = landscape.widest_plateau(0)
         params = segment.at(min(max(0.5 * low + 0.5 * high, low), high))
-        self._elite = sorted(
-            [*self._elite, (-landscape.max_exact, self.n_lines, params)], key=lambda e: e[:2]
-        )[:ELITE]
-        if self.best is None or landscape.max_exact * len(duals) > self.best.total:
-            self.try_setting(params)
-        return landscape.upper_bound_exact * len(duals)
+        return params, landscape.max_exact, landscape.upper_bound_exact
+
+
+def _utility(problem: Problem, item: tuple[int, Mapping[str, Any]]) -> Fraction:
+    number, setting = item
+    instance = problem.instances[number]
+    with blaming(instance, number):
+        return problem.family.run_exact(instance, setting)
+
+
+def _function(problem: Problem, item: tuple[int, Segment]) -> DualFunction:
+    number, segment = item
+    instance = problem.instances[number]
+    with blaming(instance, number):
+        return problem.family.dual(instance, segment)
 
 
 def middle_of(space: ParameterSpace) -> dict[str, ParameterValue]:

@@ -21,41 +21,29 @@ class RunStore:
 
     Parameters
     ----------
-    path : path
-        The folder; made if it does not exist, continued if it keeps a run of the same family.
+    directory : RunDirectory
+        The folder.
     family : Family
         The algorithm.
     instances : list
         The instances of the run, of which any may be known to the folder.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be used, or it cannot be told which functions the family uses.
     """
 
-    def __init__(self, path: str | os.PathLike[str], family: Family, instances: list[Any]) -> None:
-        if family.fingerprint_doubts:
-            raise InputError(
-                f"run_dir cannot keep functions of {family!r}, because a later run could not be "
-                f"told from one with other functions: {'; '.join(family.fingerprint_doubts)}; give "
-                "such objects a string attribute `fingerprint`, or let the functions use plain data"
-            )
+    def __init__(self, directory: RunDirectory, family: Family, instances: list[Any]) -> None:
         self._family = family
+        self._instances = instances
         self._fingerprints = [family.instance_fingerprint(item) for item in instances]
-        self._names = [instance_name(item, number) for number, item in enumerate(instances)]
-        self._directory = RunDirectory(path, family.fingerprint)
+        self._directory = directory
 
     def found(self) -> dict[int, DualFunction]:
         """Return the functions that are there, by the number of their instance; begins the run."""
         segment = self._family.space.default_segment()
-        lowest, largest = self._family.utility_range
-        self._directory.note(
-            "started",
+        note_start(
+            self._directory,
+            self._family,
+            self._instances,
+            self._fingerprints,
             segment=segment_data(segment),
-            utility_range=[lowest, largest],
-            proved=self._family.proves_duals,
-            instances=[list(pair) for pair in zip(self._names, self._fingerprints, strict=True)],
         )
         known = ((n, self._directory.find(print_)) for n, print_ in enumerate(self._fingerprints))
         return {number: dual for number, dual in known if dual is not None and _fits(dual, segment)}
@@ -70,23 +58,7 @@ class RunStore:
 
     def conclude(self, result: Any) -> None:
         """Note how the run ended, and keep its certificate if it has one."""
-        self._directory.note(
-            "ended",
-            status=result.status.name,
-            best_params=result.best_params,
-            best_value=written(result.best_value_exact),
-            upper_bound=written(result.upper_bound_exact),
-            elapsed=result.elapsed,
-        )
-        try:
-            certificate = result.certificate
-        except CertificateError:
-            return
-        certificate.save(self._directory.path / "certificate.json")
-
-    def close(self) -> None:
-        """Let go of the folder."""
-        self._directory.close()
+        conclude(self._directory, result)
 
 
 @contextmanager
@@ -97,11 +69,61 @@ def opened_store(
     if path is None:
         yield None
         return
-    store = RunStore(path, family, instances)
+    with opened_directory(path, family) as directory:
+        yield RunStore(directory, family, instances)
+
+
+@contextmanager
+def opened_directory(path: str | os.PathLike[str], family: Family) -> Iterator[RunDirectory]:
+    """Hold a run directory of a family: made if it does not exist, else continued.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be used, or it cannot be told which functions the family uses.
+    """
+    if family.fingerprint_doubts:
+        raise InputError(
+            f"run_dir cannot keep functions of {family!r}, because a later run could not be "
+            f"told from one with other functions: {'; '.join(family.fingerprint_doubts)}; give "
+            "such objects a string attribute `fingerprint`, or let the functions use plain data"
+        )
+    directory = RunDirectory(path, family.fingerprint)
     try:
-        yield store
+        yield directory
     finally:
-        store.close()
+        directory.close()
+
+
+def note_start(
+    directory: RunDirectory, family: Family, instances: list[Any], prints: list[str], **details: Any
+) -> None:
+    """Note that a run begins, or goes on, and what about."""
+    names = [instance_name(item, number) for number, item in enumerate(instances)]
+    directory.note(
+        "started",
+        **details,
+        utility_range=list(family.utility_range),
+        proved=family.proves_duals,
+        instances=[list(pair) for pair in zip(names, prints, strict=True)],
+    )
+
+
+def conclude(directory: RunDirectory, result: Any) -> None:
+    """Note how a run ended, and keep its certificate if it has one."""
+    directory.note(
+        "ended",
+        status=result.status.name,
+        best_params=result.best_params,
+        best_value=written(result.best_value_exact),
+        upper_bound=written(result.upper_bound_exact),
+        elapsed=result.elapsed,
+    )
+    try:
+        certificate = result.certificate
+    except CertificateError:
+        return
+    certificate.save(directory.path / "certificate.json")
 
 
 def _fits(dual: DualFunction, segment: Segment) -> bool:

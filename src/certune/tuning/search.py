@@ -28,6 +28,7 @@ from certune.tuning.log import RunLog, header
 from certune.tuning.progress import Callback
 from certune.tuning.result import TuningResult
 from certune.tuning.run_store import opened_store
+from certune.tuning.search_steps import opened_steps
 from certune.tuning.space_search import SpaceOptions, check_search_options, tune_space
 from certune.tuning.status import Status
 from certune.tuning.workplace import RunOptions, with_result
@@ -86,7 +87,8 @@ def tune(
         A folder that keeps the run: every finished function, a journal, and the certificate. The
         same call continues a run that was ended in any way, and gives the result that it would
         have had; with more instances, or fewer, only functions that are not there are computed.
-        For one free parameter. :func:`certune.load` reads it without the family.
+        With several free parameters it keeps what came of every setting, line and box, for the
+        same instances and `random_state`. :func:`certune.load` reads it without the family.
     on_error : {"raise", "skip"}
         What to do when an instance fails: end with a `TuningError`, or leave it out, with its
         reason in ``result.failures``. An instance that is left out counts as perfect in the bound
@@ -127,7 +129,7 @@ def tune(
     """
     space = checked_family(family).space
     _check_options(timeout, n_jobs, callbacks, progress)
-    _check_instance_options(space.n_free, run_dir, on_error, timeout_per_instance)
+    _check_instance_options(space.n_free, on_error, timeout_per_instance)
     check_search_options(family, method, gap, max_nodes, random_state)
     listed = checked_instances(family, instances)
     if space.n_free == 0:
@@ -150,7 +152,11 @@ def tune(
             return result
     by_lines = method == "line-search" or not family.bounds_boxes
     search = SpaceOptions(by_lines, Fraction(gap), max_nodes, random_state)
-    return context.run(tune_space, family, listed, search, options)
+    seed = {"by_lines": by_lines, "random_state": int(random_state)}
+    with opened_steps(run_dir, family, listed, seed) as (steps, conclude):
+        found = context.run(tune_space, family, listed, search, options, steps)
+        conclude(found)
+        return found
 
 
 def tune_again(
@@ -202,17 +208,17 @@ def _is_number(value: object, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _check_instance_options(n_free: int, run_dir: object, on_error: object, limit: Any) -> None:
+def _check_instance_options(n_free: int, on_error: object, limit: Any) -> None:
     if on_error not in ("raise", "skip"):
         raise ParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}.")
     if limit is not None and not (_is_number(limit, numbers.Real) and limit > 0):
         raise ParameterError(
             f"timeout_per_instance must be a positive number of seconds, got {limit!r}."
         )
-    if n_free > 1 and (run_dir is not None or on_error != "raise" or limit is not None):
+    if n_free > 1 and (on_error != "raise" or limit is not None):
         raise ParameterError(
-            "run_dir, on_error and timeout_per_instance are for one free parameter, whose "
-            f"instances are finished one by one; this family has {n_free}."
+            "on_error and timeout_per_instance are for one free parameter, whose instances are "
+            f"finished one by one; this family has {n_free}."
         )
 
 

@@ -25,7 +25,9 @@ from certune.tuning.evaluation import PlainRuns
 from certune.tuning.executors import Crew
 from certune.tuning.line_search import LineSearch, middle_of
 from certune.tuning.log import RunLog, header_of_search
+from certune.tuning.problem import Problem
 from certune.tuning.progress import Callback, SearchProgress, asked
+from certune.tuning.search_steps import Steps
 from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
 from certune.tuning.workplace import RunOptions, Workplace, with_result
@@ -82,21 +84,27 @@ class SpaceOptions:
 
 
 def tune_space(
-    family: Family, instances: list[Any], goal: SpaceOptions, options: RunOptions
+    family: Family,
+    instances: list[Any],
+    goal: SpaceOptions,
+    options: RunOptions,
+    steps: Steps | None = None,
 ) -> SpaceTuningResult:
     """Tune several parameters; options are checked. See :func:`certune.tune`."""
     heading = header_of_search(family, len(instances), family.space)
     log = RunLog(heading, options.progress, ("boxes", "open"), family.score, options.timeout)
-    # What a family remembers about an instance is shared by the boxes, so that workers are threads.
+    # What a family remembers about an instance is shared by the boxes, so that workers are threads
+    # unless an engine is named.
     with log, options.workplace(family, shares_objects=True) as place:
-        search = _SpaceSearch(family, instances, place.crew, goal)
+        search = _SpaceSearch(Problem(family, instances), place.crew, goal, steps or Steps())
         try:
             log.doing("the first setting")
             if search.begin(place):
                 log.doing("lines")
                 status = search.run(lambda: _reported(search, options.callbacks, log))
                 log.doing("plain runs of the best setting and the defaults")
-                result = search.result(status, place.last_crew())
+                cut_short = status in (Status.TIME_LIMIT, Status.INTERRUPTED)
+                result = search.result(status, place.last_crew() if cut_short else place.crew)
                 log.summary(lambda: str(result))
                 return result
         except BaseException as error:
@@ -121,14 +129,14 @@ def _reported(search: _SpaceSearch, callbacks: Sequence[Callback], log: RunLog) 
 class _SpaceSearch:
     """One run: the search along lines, the boxes, and why it ended."""
 
-    def __init__(
-        self, family: Family, instances: list[Any], crew: Crew, goal: SpaceOptions
-    ) -> None:
-        self.family = family
-        self.instances = instances
+    def __init__(self, problem: Problem, crew: Crew, goal: SpaceOptions, steps: Steps) -> None:
+        self.problem = problem
+        self.family = problem.family
+        self.instances = list(problem.instances)
         self.started = time.perf_counter()
         self.goal = goal
-        self.lines = LineSearch(family, instances, crew, np.random.default_rng(goal.random_state))
+        self._steps = steps
+        self.lines = LineSearch(problem, crew, np.random.default_rng(goal.random_state), steps)
         self.boxes: BranchAndBound | None = None
         self._crew = crew
 
@@ -146,7 +154,7 @@ class _SpaceSearch:
             ended = self._along_lines(patience, report)
             if goal.by_lines or ended is not Status.SEARCHED:
                 return ended
-            self.boxes = BranchAndBound(self.family, self.instances, self.lines, self._crew)
+            self.boxes = BranchAndBound(self.problem, self.lines, self._crew, self._steps)
             return self._through_boxes(self.boxes, report)
         except TimeIsUp:
             return self._crew.why_stopped
@@ -156,7 +164,7 @@ class _SpaceSearch:
     def begin(self, place: Workplace) -> bool:
         """Run the first setting, whatever the time; returns False if that was interrupted."""
         rng = np.random.default_rng(0)
-        patient = LineSearch(self.family, self.instances, place.patient_crew(), rng)
+        patient = LineSearch(self.problem, place.patient_crew(), rng, self._steps)
         setting = middle_of(self.family.space)
         try:
             for _ in range(FIRST_TRIES):

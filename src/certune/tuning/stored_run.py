@@ -12,12 +12,14 @@ from typing import Any
 
 from certune.dual import DualFunction, mean
 from certune.errors import CertuneError, InputError
+from certune.runs import Journal
 from certune.runs.directory import FORMAT, function_path, read_events, read_function
 from certune.space import Segment
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.certificate import Certificate
 from certune.tuning.progress import blend
-from certune.tuning.schema import segment_from
+from certune.tuning.schema import segment_from, written
+from certune.tuning.search_steps import number_from, setting_from
 from certune.tuning.status import Status
 from certune.tuning.verification import load_certificate
 
@@ -107,13 +109,81 @@ class StoredRun:
         return "\n".join([*lines, *self.damaged])
 
 
-def load(path: str | os.PathLike[str]) -> StoredRun:
+@dataclass(frozen=True)
+class StoredSearch:
+    """What a run directory knows about a search over several parameters.
+
+    The same call of :func:`certune.tune` that made the directory continues the search and gives the
+    whole result; this needs neither the family nor the instances.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    status : Status or None
+        How the last run ended; None if it was killed, or is still in work.
+    instance_names : tuple of str
+        Names of the instances of the last run, in their order.
+    best_params : dict or None
+        The best setting so far.
+    best_value_exact : Fraction or None
+        Its mean utility.
+    upper_bound_exact : Fraction
+        No setting has a larger mean utility, as far as the last run that ended has proved.
+    n_settings, n_lines, n_boxes : int
+        Settings that were run, lines that were searched, and boxes that were bounded.
+    """
+
+    path: Path
+    status: Status | None
+    instance_names: tuple[str, ...]
+    best_params: dict[str, Any] | None
+    best_value_exact: Fraction | None
+    upper_bound_exact: Fraction
+    n_settings: int
+    n_lines: int
+    n_boxes: int
+
+    @property
+    def best_value(self) -> float | None:
+        """Mean utility of `best_params`."""
+        return None if self.best_value_exact is None else float(self.best_value_exact)
+
+    @property
+    def upper_bound(self) -> float:
+        """`upper_bound_exact`, correctly rounded."""
+        return float(self.upper_bound_exact)
+
+    @property
+    def certificate(self) -> Certificate | BoxCertificate:
+        """The certificate of the last run that ended."""
+        return load_certificate(self.path)
+
+    def __str__(self) -> str:
+        ended = "not ended, or killed" if self.status is None else str(self.status)
+        lines = [
+            f"run in {self.path}: {ended}",
+            f"{len(self.instance_names)} instances, {self.n_settings} settings, {self.n_lines} "
+            f"lines, {self.n_boxes} boxes",
+        ]
+        if self.best_params is not None:
+            setting = ", ".join(f"{name} = {value}" for name, value in self.best_params.items())
+            lines.append(f"best mean utility {self.best_value:.6g} at {setting}")
+        return "\n".join([*lines, f"bound {self.upper_bound:.6g}"])
+
+
+def load(path: str | os.PathLike[str]) -> StoredRun | StoredSearch:
     """Read the directory of a run, also of one that is in work or was killed; changes nothing.
 
     Parameters
     ----------
     path : path
         What was given to :func:`certune.tune` as ``run_dir``.
+
+    Returns
+    -------
+    StoredRun or StoredSearch
+        What is known; the latter for several free parameters.
 
     Raises
     ------
@@ -126,8 +196,11 @@ def load(path: str | os.PathLike[str]) -> StoredRun:
     started = [n for n, event in enumerate(events) if _is(event, "started")]
     if not started:
         raise InputError(f"the run in {path} has not begun")
+    last = events[started[-1] :]
     try:
-        return _stored(Path(path), str(header["family"]), events[started[-1] :])
+        if "search" in last[0]:
+            return _stored_search(Path(path), last)
+        return _stored(Path(path), str(header["family"]), last)
     except (AttributeError, LookupError, TypeError, ValueError, CertuneError) as error:
         raise InputError(f"the journal of {path} has events that are none: {error}") from error
 
@@ -160,4 +233,35 @@ def _stored(path: Path, family: str, events: list[Any]) -> StoredRun:
         failures={n: reasons[p] for n, p in enumerate(prints) if p in reasons and n not in duals},
         damaged=tuple(damaged),
         largest=Fraction(start["utility_range"][1]),
+    )
+
+
+def _stored_search(path: Path, events: list[Any]) -> StoredSearch:
+    """Return the last search of a journal, whose first event is its start."""
+    start, ends = events[0], [event for event in events if _is(event, "ended")]
+    if Path(start["search"]).name != start["search"]:
+        raise ValueError(f"{start['search']!r} is no name of a file")
+    steps = Journal.stored(path / start["search"]) if (path / start["search"]).exists() else []
+    by_kind = {
+        kind: [step for step in steps if isinstance(step, Mapping) and step.get("step") == kind]
+        for kind in ("setting", "line", "boxes")
+    }
+    best: dict[str, Any] | None = None
+    value: Fraction | None = None
+    for step in by_kind["setting"]:
+        if isinstance(step["result"], list) and step["result"]:
+            found = sum(map(Fraction, map(number_from, step["result"]))) / len(step["result"])
+            if value is None or found > value:
+                best, value = setting_from(step["key"]), Fraction(found)
+    bound = ends[-1]["upper_bound"] if ends else written(Fraction(start["utility_range"][1]))
+    return StoredSearch(
+        path=path,
+        status=Status[ends[-1]["status"]] if ends else None,
+        instance_names=tuple(str(name) for name, _ in start["instances"]),
+        best_params=best,
+        best_value_exact=value,
+        upper_bound_exact=Fraction(number_from(bound)),
+        n_settings=len(by_kind["setting"]),
+        n_lines=len(by_kind["line"]),
+        n_boxes=sum(len(step["key"]) for step in by_kind["boxes"]),
     )

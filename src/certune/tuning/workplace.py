@@ -72,12 +72,12 @@ class Workplace:
 
     def patient_crew(self) -> Crew:
         """Return a worker whom signals stop, but not the time."""
-        return Crew(1, self.watch, self.watch.wish, releases_lock=False)
+        return Crew.here(self.watch, self.watch.wish)
 
     def last_crew(self) -> Crew:
         """Give up what is under way, and return a worker who has a moment for the result."""
         self.crew.close()
-        return Crew(1, self.watch, Stop(GRACE), releases_lock=False)
+        return Crew.here(self.watch, Stop(GRACE))
 
 
 def with_result(error: BaseException, result: Callable[[], Any]) -> None:
