@@ -5,6 +5,7 @@
 
 #include "linkage/following/doubts.h"
 #include "linkage/models/fixed_extremes.h"
+#include "numeric/exponentials.h"
 #include "numeric/simd8.h"
 
 namespace certune::linkage {
@@ -173,7 +174,7 @@ int Mender::nearest_alive(int x) {
             values_[i] = alpha * (record[lane::log_min] - reading.centre);
             values_[count + i] = alpha * (record[lane::log_max] - reading.centre);
         }
-        exponentials(values_.data(), static_cast<int>(2 * count));
+        numeric::exponentials({values_.data(), 2 * count});
         for (std::size_t i = 0; i < count; ++i) {
             values_[i] = reading.sign * (values_[i] + values_[count + i]);
         }

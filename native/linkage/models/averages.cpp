@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "numeric/exponentials.h"
 #include "numeric/simd8.h"
 
 namespace certune::linkage {
@@ -129,7 +130,8 @@ class RowBuilder {
                 factors_[static_cast<std::size_t>(j)] = slope * difference;
             }
         }
-        if (!plan_.box_cox) exponentials(weights_.data(), count);
+        if (!plan_.box_cox)
+            numeric::exponentials({weights_.data(), static_cast<std::size_t>(count)});
         for (int j = own; j < count; ++j) {
             const auto place = static_cast<std::size_t>(j);
             if (source_.pairs.identical(point, members_[place])) weights_[place] = 0.0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "numeric/exponentials.h"
 #include "numeric/simd8.h"
 
 namespace certune::linkage {
@@ -252,7 +253,7 @@ DifferenceModel fixed_difference(const PairFunctions& pairs, const TwoValues& va
             weights[i] = alpha * (list.first[i] - scale);
             rates[i] = rate * (list.first[i] - scale);
         }
-        exponentials(weights.data(), static_cast<int>(list.size()));
+        numeric::exponentials({weights.data(), list.size()});
         for (std::size_t i = 0; i < list.coefficients.size(); ++i) {
             weights[i] *= list.coefficients[i];
         }
@@ -283,7 +284,7 @@ DifferenceModel product_difference(const PairFunctions& pairs, const TwoValues& 
             weights[i] = (list.first[i] + centre * list.second[i]) - level;
             rates[i] = half * (list.second[i] - tilt);
         }
-        exponentials(weights.data(), static_cast<int>(list.size()));
+        numeric::exponentials({weights.data(), list.size()});
         total += add_power_sums(weights, rates, list.divisor(), 0, is_far ? 1.0 : -1.0,
                                 model.coefficients);
     }

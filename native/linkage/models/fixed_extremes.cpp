@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linkage/models/plan.h"
+#include "numeric/exponentials.h"
 #include "numeric/simd8.h"
 
 namespace certune::linkage {
@@ -45,7 +46,7 @@ CERTUNE_HOT void box_cox_values(double alpha, double* values, int count) {
 void values_at(const Reading& reading, double alpha, double largest, double* values, int count) {
     if (!reading.box_cox) {
         for (int i = 0; i < count; ++i) values[i] = alpha * (values[i] - reading.centre);
-        exponentials(values, count);
+        numeric::exponentials({values, static_cast<std::size_t>(count)});
     } else if (std::abs(alpha) * largest <= 2.0) {
         box_cox_values(alpha, values, count);
     } else {

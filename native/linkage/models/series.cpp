@@ -1,9 +1,7 @@
 #include "linkage/models/series.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include "linkage/models/pair_functions.h"
@@ -195,37 +193,6 @@ double model_error(const ExponentBound& bound, int n_points, double input_error)
     }
     const double rounding = unit * (6.0 * terms + 16.0 * n_points + 64.0);
     return std::exp(spread) * (lost + rounding * size) + input_error;
-}
-
-// Written out (reduction by log 2, Taylor polynomial of degree 13) so that the loop vectorises.
-// With |r| < 0.35 the last two operations and what Horner's rule hands on add up to 2.6 units
-// absolutely, on values of at least 0.7; the reduction adds half a unit and the truncated tail,
-// 0.35^14 / 14!, nothing. `model_error` charges 64.
-CERTUNE_HOT void exponentials(double* values, int count) {
-    constexpr double log2_high = 6.93147180369123816490e-01;  // its last 32 bits are zero
-    constexpr double log2_low = 1.90821492927058770002e-10;
-    constexpr double to_low_bits = 0x1.8p52;  // a whole number plus this ends in its own bits
-    for (int i = 0; i < count; ++i) {
-        const double y = std::min(std::max(values[i], -700.0), 700.0);
-        const double n = std::floor(y * 1.4426950408889634 + 0.5);
-        const double r = (y - n * log2_high) - n * log2_low;
-        double p = 1.0 / 6227020800.0;
-        p = p * r + 1.0 / 479001600.0;
-        p = p * r + 1.0 / 39916800.0;
-        p = p * r + 1.0 / 3628800.0;
-        p = p * r + 1.0 / 362880.0;
-        p = p * r + 1.0 / 40320.0;
-        p = p * r + 1.0 / 5040.0;
-        p = p * r + 1.0 / 720.0;
-        p = p * r + 1.0 / 120.0;
-        p = p * r + 1.0 / 24.0;
-        p = p * r + 1.0 / 6.0;
-        p = p * r + 0.5;
-        p = p * r + 1.0;
-        p = p * r + 1.0;
-        const auto shift = std::bit_cast<std::uint64_t>(n + to_low_bits) << 52;
-        values[i] = std::bit_cast<double>(std::bit_cast<std::uint64_t>(p) + shift);
-    }
 }
 
 void MovingPower::series(double distance, double slope, Taylor& out) const {

@@ -50,10 +50,6 @@ struct ExponentBound {
 // average averages (3 n).
 double model_error(const ExponentBound& bound, int n_points, double input_error);
 
-// Replaces the first `count` values by their exponentials, within 5 units relatively. Arguments
-// beyond +-700 are clipped there.
-void exponentials(double* values, int count);
-
 // A moving distance to a moving power about the centre of a panel.
 struct MovingPower {
     double power = 0.0;       // alpha at the centre
