@@ -22,6 +22,10 @@ def __getattr__(name):
         from importlib.metadata import version
 
         return version("certune")
+    if name not in __all__ and not name.startswith("_"):
+        from certune.suggestions import suggested
+
+        raise AttributeError(f"certune has no {name!r}{suggested(name, __all__, shown=0)}")
     return _lazy_attribute(name)
 
 

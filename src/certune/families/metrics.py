@@ -52,9 +52,45 @@ def numeric(values: Any, what: str) -> FloatArray:
         return np.array(array, dtype=np.float64, order="C") + 0.0  # turns -0.0 into 0.0
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"{what} must be a dense array of real numbers, got {type(values).__name__} that "
-            "cannot be read as one: convert it with numpy.asarray (sparse: .toarray())"
+            f"{what} must be a dense array of real numbers, got {_why_not_numeric(values)}"
         ) from None
+
+
+def _why_not_numeric(values: Any) -> str:
+    """Return what keeps values from being an array of numbers, and what to do about it."""
+    if hasattr(values, "toarray"):
+        return f"the sparse {type(values).__name__}: pass its .toarray()"
+    if not isinstance(values, (list, tuple, np.ndarray)):
+        return f"{type(values).__name__}: pass a list of rows, or an array of numpy"
+    lengths = [len(row) if isinstance(row, (list, tuple)) else None for row in values]
+    for number, length in enumerate(lengths):
+        if length != lengths[0]:
+            return (
+                f"rows of different lengths: row 0 has {_entries(lengths[0])} and row {number} has "
+                f"{_entries(length)}; give every row the same number of entries"
+            )
+    for number, row in enumerate(values):
+        for place, entry in enumerate(row if isinstance(row, (list, tuple, np.ndarray)) else [row]):
+            if not _is_real(entry):
+                return (
+                    f"{entry!r} in row {number}, column {place}: encode text as numbers first, or "
+                    "read the table with certune.from_frame, which does"
+                )
+    return f"{type(values).__name__} of something else: pass rows of numbers"
+
+
+def _entries(length: int | None) -> str:
+    return "a single value" if length is None else f"{length} entries"
+
+
+def _is_real(entry: Any) -> bool:
+    if isinstance(entry, (str, bytes)):
+        return False
+    try:
+        float(entry)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def checked_points(points: Any) -> FloatArray:

@@ -14,10 +14,12 @@ from certune.families.base import Family
 def checked_family(family: object) -> Family:
     """Return `family`, or raise :class:`ParameterError` if it is not a family."""
     if not isinstance(family, Family):
-        hint = "make an instance of it first" if isinstance(family, type) else "pass a family first"
-        raise ParameterError(
-            f"Expected a Family such as certune.Linkage(), got {family!r}: {hint}."
-        )
+        if isinstance(family, type):
+            got, hint = f"the class {family.__name__}", f"make one first, {family.__name__}(...)"
+        else:
+            got = repr(family) if isinstance(family, str) else f"a {type(family).__name__}"
+            hint = "the family comes first, then the instances"
+        raise ParameterError(f"Expected a Family such as certune.Linkage(), got {got}: {hint}.")
     return family
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from certune.errors import ParameterError
+from certune.suggestions import suggested
 
 SMALLEST_SIGMA, LARGEST_SIGMA = 1e-100, 1e100
 
@@ -67,7 +68,9 @@ def setting(params: Any, free: tuple[str, ...]) -> Mapping[str, Any]:
     values: Mapping[str, Any] = params if isinstance(params, Mapping) else {"sigma": params}
     unknown = [name for name in values if name not in ("sigma", "weights")]
     if unknown:
-        raise ParameterError(f"unknown parameter {unknown[0]!r}; expected 'sigma' and 'weights'")
+        raise ParameterError(
+            f"unknown parameter {unknown[0]!r}{suggested(str(unknown[0]), ('sigma', 'weights'))}"
+        )
     for name in free:
         if name not in values:
             raise ParameterError(f"parameter {name!r} is free and must be given")

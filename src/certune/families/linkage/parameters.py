@@ -16,6 +16,7 @@ from certune.errors import ParameterError
 from certune.families.linkage.lines import Line
 from certune.families.metrics import checked_weights, tunes_weights
 from certune.space import ParameterSpace, Real, Simplex
+from certune.suggestions import suggested
 
 KINDS = ("min-max", "power-mean", "product", "energy")
 
@@ -52,9 +53,7 @@ class LinkageParameters:
     ) -> LinkageParameters:
         """Parameters as the user of `certune.Linkage` gives them, or raise `ParameterError`."""
         if not is_one_of(kind, KINDS):
-            raise ParameterError(
-                f"unknown kind of linkage {kind!r}; expected one of {', '.join(map(repr, KINDS))}"
-            )
+            raise ParameterError(f"unknown kind of linkage {kind!r}{suggested(str(kind), KINDS)}")
         if n_metrics is not None and (
             isinstance(n_metrics, bool) or not isinstance(n_metrics, int)
         ):
@@ -139,7 +138,8 @@ class LinkageParameters:
         names = [*self.alpha_names, *([] if self.kind == "product" else ["weights"])]
         unknown = set(params) - set(names)
         if unknown:
-            raise ParameterError(f"unknown parameter {sorted(unknown)[0]!r}; expected {names}")
+            wrong = str(sorted(unknown, key=str)[0])
+            raise ParameterError(f"unknown parameter {wrong!r}{suggested(wrong, names)}")
         values: dict[str, Any] = {
             name: _real(name, params.get(name, self.fixed_exponents.get(name)))
             for name in self.alpha_names
