@@ -176,7 +176,7 @@ def test_a_message_names_the_thing_and_its_remedy_works(case, tmp_path, monkeypa
 def test_names_that_do_not_exist():
     with pytest.raises(AttributeError, match="certune has no 'Linkages'; did you mean 'Linkage'"):
         _ = ct.Linkages
-    with pytest.raises(AttributeError, match=re.escape("certune has no 'xyzzy'; dir()")):
+    with pytest.raises(AttributeError, match=re.escape("certune has no 'xyzzy'; dir(")):
         _ = ct.xyzzy
     assert not hasattr(ct, "Utility") and isinstance(ct.mean([_constant()]).max(), float)
 

@@ -23,9 +23,11 @@ def __getattr__(name):
 
         return version("certune")
     if name not in __all__ and not name.startswith("_"):
-        from certune.suggestions import suggested
+        import difflib
 
-        raise AttributeError(f"certune has no {name!r}{suggested(name, __all__, shown=0)}")
+        close = difflib.get_close_matches(name, __all__, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "dir(certune) lists the names there are"
+        raise AttributeError(f"certune has no {name!r}; {hint}")
     return _lazy_attribute(name)
 
 

@@ -8,17 +8,8 @@ from collections.abc import Iterable
 MOST_SHOWN = 12
 
 
-def suggested(name: str, known: Iterable[str], shown: int = MOST_SHOWN) -> str:
+def suggested(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about a name that is not among the known ones.
-
-    Parameters
-    ----------
-    name : str
-        The name.
-    known : iterable of str
-        Those there are.
-    shown : int
-        How many of them are listed; with 0 only the one that was probably meant.
 
     Examples
     --------
@@ -31,7 +22,5 @@ def suggested(name: str, known: Iterable[str], shown: int = MOST_SHOWN) -> str:
         lower = {other.strip().lower(): other for other in names}
         close = [lower[name.strip().lower()]] if name.strip().lower() in lower else []
     hint = f"; did you mean {close[0]!r}?" if close else ":"
-    if not shown:
-        return hint if close else "; dir() lists the names there are"
-    listed = ", ".join(map(repr, names[:shown])) + (", ..." if len(names) > shown else "")
-    return f"{hint} it has {listed}" if names else ""
+    shown = ", ".join(map(repr, names[:MOST_SHOWN])) + (", ..." if len(names) > MOST_SHOWN else "")
+    return f"{hint} it has {shown}" if names else ""
