@@ -194,10 +194,10 @@ def disagreements(family, instance, segment, rng, count, *, with_oracle):
     return wrong
 
 
-# Points per class (4 classes) and parameters per segment: 10,080 in all, n = 20 ... 200.
+# Points per class (4 classes) and parameters per segment: 10,128 in all, n = 20 ... 200.
 COUNTS = {
     "power-mean": {5: 240, 12: 240, 25: 240, 50: 120},
-    "min-max": {5: 300, 12: 300, 25: 200, 50: 40},
+    "min-max": {5: 480, 12: 300, 25: 60, 50: 12},
     "product": {5: 240, 12: 240, 25: 240, 50: 120},
 }
 
