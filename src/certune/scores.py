@@ -59,5 +59,10 @@ class Score:
         """What a bound that no setting passes is called."""
         return "upper bound" if self.greater_is_better else "lower bound"
 
+    @property
+    def expected_words(self) -> tuple[str, str]:
+        """How a value that is at least reached is said, in words and as a sign."""
+        return ("at least", ">=") if self.greater_is_better else ("at most", "<=")
+
     def __str__(self) -> str:
         return self.name if self.greater_is_better else f"{self.name} (lower is better)"

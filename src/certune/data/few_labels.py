@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certune.data.folds import features_of, splits
+from certune.data.folds import each_fold, features_of, splits
 from certune.errors import InputError
 from certune.families.graph_ssl import LabelingInstance
 from certune.families.metrics import Metric
@@ -68,24 +68,19 @@ def labeling_folds(
     features = features_of(X)
     labels, known = _known(y, len(features))
     own_groups = None if groups is None else np.asarray(groups)[known]
-    instances = []
-    parts = splits(features[known], labels[known], cv, own_groups, random_state)
-    for number, (shown, hidden) in enumerate(parts, 1):
-        label = f"{name}, fold {number}" if name else f"fold {number}"
-        try:
-            instances.append(
-                LabelingInstance(
-                    points=features,
-                    metrics=metrics,
-                    labeled=known[shown],
-                    truth=labels,
-                    scored=known[hidden],
-                    name=label,
-                )
-            )
-        except InputError as error:
-            raise InputError(f"{label}: {error}") from error
-    return instances
+    divided = splits(features[known], labels[known], cv, own_groups, random_state)
+
+    def make(shown: NDArray[np.int64], hidden: NDArray[np.int64], label: str) -> LabelingInstance:
+        return LabelingInstance(
+            points=features,
+            metrics=metrics,
+            labeled=known[shown],
+            truth=labels,
+            scored=known[hidden],
+            name=label,
+        )
+
+    return each_fold(divided, make, name)
 
 
 def _known(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:

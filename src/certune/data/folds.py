@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from certune.families.logistic import ClassificationInstance
 from certune.families.regression import RegressionInstance
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+Made = TypeVar("Made")
 KINDS: dict[str, Any] = {
     "classification": ClassificationInstance,
     "regression": RegressionInstance,
@@ -42,7 +43,7 @@ def folds(
         Features. Columns of text in a data frame are one-hot encoded, see
         :func:`certune.from_frame`.
     y : array-like of shape (m,)
-        Labels of two classes, or numbers to predict.
+        Labels of classes, or numbers to predict.
     cv : int, splitter or iterable, default=5
         Number of folds, stratified by the classes if there are any; a splitter of scikit-learn, or
         pairs of training and validation indices.
@@ -80,21 +81,43 @@ def folds(
             f"y must have one label for each of the {len(features)} rows of X, got the shape "
             f"{labels.shape}"
         )
-    instances = []
     divided = splits(
         features, labels, cv, groups, random_state, stratified=task == "classification"
     )
+
+    def make(train: NDArray[np.int64], test: NDArray[np.int64], label: str) -> Any:
+        return KINDS[task](features[train], labels[train], features[test], labels[test], name=label)
+
+    return each_fold(divided, make, name)
+
+
+def each_fold(
+    divided: Iterable[Split],
+    make: Callable[[NDArray[np.int64], NDArray[np.int64], str], Made],
+    name: str = "",
+    remedy: str = "",
+) -> list[Made]:
+    """Make something of every fold; what is wrong with one is told with its name.
+
+    Parameters
+    ----------
+    divided : iterable of pairs of indices
+        Training and validation rows.
+    make : callable
+        Gets both and the name of the fold.
+    name : str
+        Put before the names.
+    remedy : str
+        Put behind messages.
+    """
+    found = []
     for number, (train, test) in enumerate(divided, 1):
         label = f"{name}, fold {number}" if name else f"fold {number}"
         try:
-            instances.append(
-                KINDS[task](
-                    features[train], labels[train], features[test], labels[test], name=label
-                )
-            )
+            found.append(make(train, test, label))
         except InputError as error:
-            raise InputError(f"{label}: {error}") from error
-    return instances
+            raise InputError(f"{label}: {error}{remedy}") from error
+    return found
 
 
 def splits(

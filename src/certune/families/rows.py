@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -69,3 +71,37 @@ def checked_weights(values: ArrayLike | None, what: str, size: int) -> FloatArra
     if not array.any():
         raise InputError(f"{what} is 0 for all rows; give at least one row a positive weight")
     return None if (array == 1.0).all() else array
+
+
+def check_split(features: FloatArray, validation: FloatArray | None, name: Any) -> None:
+    """Raise `InputError` if training and validation data, or the name, do not fit.
+
+    Parameters
+    ----------
+    features, validation : ndarray or None
+        Tables of the training and of the validation data.
+    name : str or None
+        What the instance is called.
+    """
+    if name is not None and not isinstance(name, str):
+        raise InputError(f"name must be a string, got {name!r}")
+    if validation is not None and features.shape[1] != validation.shape[1]:
+        raise InputError(
+            f"X and X_val must have the same columns, got {features.shape[1]} and "
+            f"{validation.shape[1]}"
+        )
+
+
+def set_fields(instance: Any, fields: dict[str, Any]) -> None:
+    """Set fields of a frozen value once; arrays become read-only."""
+    for field, value in fields.items():
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        object.__setattr__(instance, field, value)
+
+
+def described(features: FloatArray, name: str | None, points: str) -> str:
+    """Return the part of a representation that instances of rows share."""
+    label = "" if name is None else f"{name!r}, "
+    plural = "" if features.shape[1] == 1 else "s"
+    return f"{label}{points}, {features.shape[1]} feature{plural}"

@@ -10,7 +10,7 @@ side.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +21,7 @@ from certune.dual.integers import as_fraction
 from certune.errors import InputError, ParameterError
 from certune.guarantees.betting import betting_lower
 from certune.pfaffian.bounds.arithmetic import ball, certified, probability, upper_float
+from certune.scores import Score
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,20 @@ class Interval:
     high: float
     delta: float
     method: str
+
+    def of_score(self, score: Score, is_difference: bool = False) -> Interval:
+        """Return the interval of a score instead of the utility.
+
+        Parameters
+        ----------
+        score : Score
+            The score.
+        is_difference : bool
+            Whether this is about a difference of two utilities.
+        """
+        scale = replace(score, at_zero=0.0) if is_difference else score
+        low, high = sorted((scale.of(self.low), scale.of(self.high)))
+        return replace(self, low=low, high=high)
 
     def __str__(self) -> str:
         return f"[{self.low:.4g}, {self.high:.4g}] ({1 - self.delta:.6g} confidence)"

@@ -32,6 +32,7 @@ from certune.guarantees.worst_case import SurrogateClass, surrogate_bound, worst
 from certune.pfaffian.bounds.arithmetic import ball, certified, probability, upper_float
 from certune.pfaffian.bounds.records import Provenance
 from certune.pfaffian.structure import Structure
+from certune.scores import Score
 
 KINDS = ("worst-case", "surrogate", "rademacher", "massart", *METHODS, "occam")
 _UNSEEN = "held-out instances took no part in tuning"
@@ -64,6 +65,9 @@ class Guarantee:
         Which bounds are missing, and what they need.
     notes : tuple of str
         What a reader should know about the sample.
+    score : Score
+        What the utility means to people; the text speaks of it, numbers of the record are
+        utilities.
     """
 
     tuning_value: float
@@ -76,6 +80,7 @@ class Guarantee:
     simple: SimpleSetting | None = None
     omitted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    score: Score = Score()
 
     @property
     def tightest(self) -> OptimismBound:

@@ -22,6 +22,7 @@ from certune.guarantees.refinement import JointRefinement
 from certune.guarantees.stability import Resolve
 from certune.guarantees.surrogates import Smooth
 from certune.pfaffian.structure import whole_number
+from certune.scores import Score
 
 # Sizes with this share of the largest optimism say nothing about how it falls.
 SATURATED = 0.9
@@ -72,6 +73,8 @@ class LearningCurve:
     tuning_bound : ndarray of float, optional
         Mean of proved bounds of the best utility on the tuning instances, if settings were chosen
         from candidates or by surrogates; None if they are the proved optima.
+    score : Score
+        What the utility means to people; the text speaks of it.
     """
 
     sizes: IntArray
@@ -83,6 +86,7 @@ class LearningCurve:
     n_splits: int
     n_instances: int
     tuning_bound: FloatArray | None = None
+    score: Score = Score()
 
     @property
     def optimism(self) -> FloatArray:
@@ -110,7 +114,10 @@ class LearningCurve:
 
     def __str__(self) -> str:
         lines = ["instances  tuning  held-out  optimism"]
-        for row in zip(self.sizes, self.tuning, self.held_out, self.optimism, strict=True):
+        if self.score.name != "utility":
+            lines.insert(0, f"mean {self.score}")
+        tuning, held_out = self.score.of(self.tuning), self.score.of(self.held_out)
+        for row in zip(self.sizes, tuning, held_out, self.optimism, strict=True):
             lines.append("{:9d}  {:.4f}    {:.4f}    {:.4f}".format(*row))
         if self.fit() is None:
             lines.append("too few sizes to extrapolate: pass more instances, or other sizes")

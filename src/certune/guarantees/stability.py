@@ -23,6 +23,7 @@ from certune.guarantees.selection import Selection, optimum
 from certune.guarantees.surrogates import Smooth
 from certune.pfaffian.bounds.arithmetic import probability
 from certune.pfaffian.structure import whole_number
+from certune.scores import Score
 
 if TYPE_CHECKING:
     from certune.guarantees.candidates import Candidate
@@ -67,10 +68,13 @@ class CrossValidation:
         The folds.
     utilities : tuple of Fraction
         Utility of each instance, in their order, under the setting tuned without its fold.
+    score : Score
+        What the utility means to people; the text speaks of it.
     """
 
     folds: tuple[Fold, ...]
     utilities: tuple[Fraction, ...]
+    score: Score = Score()
 
     @property
     def value_exact(self) -> Fraction:
@@ -108,9 +112,9 @@ class CrossValidation:
             low, high = float(self.coordinates.min()), float(self.coordinates.max())
             settings = f"settings from {low:.6g} to {high:.6g}"
         return (
-            f"{len(self.folds)}-fold cross-validation: estimated utility "
-            f"{self.value_estimate:.4f} ± {self.standard_error:.4f}, estimated optimism "
-            f"{self.optimism_estimate:.4f}, {settings}"
+            f"{len(self.folds)}-fold cross-validation: estimated {self.score.name} "
+            f"{self.score.of(self.value_estimate):.4f} ± {self.standard_error:.4f}, "
+            f"estimated optimism {self.optimism_estimate:.4f}, {settings}"
         )
 
 

@@ -14,7 +14,11 @@ def guarantee_in_words(guarantee: Guarantee) -> str:
     """Return the text of a guarantee."""
     confidence = f"{100 * (1 - guarantee.delta):.6g} % confidence"
     tuning = counted(guarantee.n_instances, "tuning instance")
-    lines = [f"on {tuning}: {guarantee.tuning_value:.4f}"]
+    score = guarantee.score
+    at_least, sign = score.expected_words
+    lines = [f"on {tuning}: {_shown(guarantee, guarantee.tuning_value)}"]
+    if score.name != "utility":
+        lines[0] += f", {score}"
     if guarantee.vacuous:
         lines += [
             f"on a new instance: no bound says anything at {confidence}.",
@@ -26,26 +30,36 @@ def guarantee_in_words(guarantee: Guarantee) -> str:
             lines.append("More held-out instances are the cheapest remedy.")
     else:
         lines.append(
-            f"on a new instance, expect at least {guarantee.expected_utility:.4f} "
+            f"on a new instance, expect {at_least} {_shown(guarantee, guarantee.expected_utility)} "
             f"({confidence}, {guarantee.tightest.name})"
         )
     if guarantee.best_possible < guarantee.utility_range[1]:
-        lines.append(f"no setting can be expected to reach over {guarantee.best_possible:.4f}")
+        beyond = "over" if score.greater_is_better else "below"
+        limit = _shown(guarantee, guarantee.best_possible)
+        lines.append(f"no setting can be expected to reach {beyond} {limit}")
     simple = guarantee.simple
     if simple is not None and not simple.bound.vacuous:
         lines.append(
-            f"the simple setting {simple.coordinate:.6g} has {simple.tuning_value:.4f} on the "
-            f"tuning instances; they alone promise {simple.expected_utility:.4f} on a new one"
+            f"the simple setting {simple.coordinate:.6g} has "
+            f"{_shown(guarantee, simple.tuning_value)} on the tuning instances; they alone promise "
+            f"{_shown(guarantee, simple.expected_utility)} on a new one"
         )
     width = max(len(bound.name) for bound in guarantee.bounds)
-    lines.append(f"{'bound':<{width}}  optimism  utility >=  from")
+    heading = f"{score.name} {sign}"
+    lines.append(f"{'bound':<{width}}  optimism  {heading:>10}  from")
     for bound in guarantee.bounds:
-        utility = "vacuous" if bound.vacuous else f"{bound.expected_utility:.4f}"
+        expected = "vacuous" if bound.vacuous else _shown(guarantee, bound.expected_utility)
         note = f" ({bound.note})" if bound.note else ""
         lines.append(
-            f"{bound.name:<{width}}  {bound.value:8.4g}  {utility:>10}  {bound.evidence}{note}"
+            f"{bound.name:<{width}}  {bound.value:8.4g}  {expected:>{max(10, len(heading))}}  "
+            f"{bound.evidence}{note}"
         )
     lines += [f"assumes: {assumption}" for assumption in guarantee.assumptions]
     lines += [f"not used: {reason}" for reason in guarantee.omitted]
     lines += [f"note: {note}" for note in guarantee.notes]
     return "\n".join(lines)
+
+
+def _shown(guarantee: Guarantee, utility: float) -> str:
+    """Return a utility as people know it: the score that it stands for."""
+    return f"{guarantee.score.of(utility):.4f}"

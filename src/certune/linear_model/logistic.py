@@ -13,6 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from certune.data.folds import each_fold
 from certune.errors import InputError, ParameterError
 from certune.families.logistic import ClassificationInstance, RegularizedLogistic
 from certune.linear_model.search import (
@@ -26,6 +27,7 @@ from certune.linear_model.search import (
 )
 
 FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
 
 DEFAULT_RANGE = (1e-4, 1e4)
 SCHEMES = ("multinomial", "ovr")
@@ -179,10 +181,15 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
             max_loss=LARGEST_LOSS, multi_class=self._scheme(penalty),
         )  # fmt: skip
         folds = self._folds(features, labels, sample_weight, params)
-        instances = [
-            self._instance(features, labels, fit_weight, scored_weight, fold, number)
-            for number, fold in enumerate(folds, 1)
-        ]
+
+        def make(train: IndexArray, test: IndexArray, label: str) -> ClassificationInstance:
+            return ClassificationInstance(
+                features[train], labels[train], features[test], labels[test], name=label,
+                sample_weight=rows_of(fit_weight, train),
+                sample_weight_val=rows_of(scored_weight, test),
+            )  # fmt: skip
+
+        instances = each_fold(folds, make, remedy=". Use stratified folds, or fewer of them.")
         self._search(family, instances, self.n_jobs, self.verbose)
         C = self._chosen(selection, simple_is_low=True)
         everything = ClassificationInstance(
@@ -269,31 +276,6 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
             )
         weights = np.asarray(table)[np.searchsorted(self.classes_, labels)]
         return np.asarray(weights if sample_weight is None else weights * sample_weight)
-
-    def _instance(
-        self,
-        X: FloatArray,
-        y: npt.NDArray[Any],
-        fit_weight: FloatArray | None,
-        scored_weight: Any,
-        fold: Any,
-        number: int,
-    ) -> ClassificationInstance:
-        train, test = fold
-        try:
-            return ClassificationInstance(
-                X[train],
-                y[train],
-                X[test],
-                y[test],
-                name=f"fold {number}",
-                sample_weight=rows_of(fit_weight, train),
-                sample_weight_val=rows_of(scored_weight, test),
-            )
-        except InputError as error:
-            raise InputError(
-                f"fold {number}: {error}. Use stratified folds, or fewer of them."
-            ) from error
 
     def _set_model(
         self, family: RegularizedLogistic, everything: ClassificationInstance, C: float

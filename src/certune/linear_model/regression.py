@@ -13,6 +13,7 @@ import sklearn.linear_model as grid_models
 from sklearn.metrics import get_scorer
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
+from certune.data.folds import each_fold
 from certune.errors import InputError, ParameterError
 from certune.families.regression import LinearModel, RegressionInstance, RegularizedRegression
 from certune.families.regression.centred import CentredData
@@ -31,6 +32,7 @@ from certune.linear_model.search import (
 from certune.tuning import LineTuningResult
 
 FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
 
 # An error of so many times that of predicting the mean is as bad as any.
 WORST = 16.0
@@ -65,28 +67,16 @@ class _CertifiedRegression(CertifiedSearch):
         self, X: FloatArray, y: FloatArray, weights: Any, scored: bool, params: dict[str, Any]
     ) -> list[RegressionInstance]:
         """Return the folds; `scored` tells whether weights count in the validation error too."""
-        return [
-            self._instance(X, y, weights, scored, fold, number)
-            for number, fold in enumerate(self._folds(X, y, weights, params), 1)
-        ]
 
-    @staticmethod
-    def _instance(
-        X: FloatArray, y: FloatArray, weights: Any, scored: bool, fold: Any, number: int
-    ) -> RegressionInstance:
-        train, test = fold
-        try:
+        def make(train: IndexArray, test: IndexArray, label: str) -> RegressionInstance:
             return RegressionInstance(
-                X[train],
-                y[train],
-                X[test],
-                y[test],
-                name=f"fold {number}",
+                X[train], y[train], X[test], y[test], name=label,
                 sample_weight=rows_of(weights, train),
                 sample_weight_val=rows_of(weights, test) if scored else None,
-            )
-        except InputError as error:
-            raise InputError(f"fold {number}: {error}. Use fewer folds.") from error
+            )  # fmt: skip
+
+        folds = self._folds(X, y, weights, params)
+        return each_fold(folds, make, remedy=". Use fewer folds.")
 
     def _set_coefficients(self, model: LinearModel) -> None:
         self.coef_ = model.coef

@@ -149,7 +149,7 @@ class Generalization(TunedSample, ABC):
         elif surrogate_step is not None:
             finished = self.instances[: tuned.n_instances]
             surrogate = surrogate_class(self.family, finished, duals, surrogate_step)
-        return make_guarantee(
+        found = make_guarantee(
             tuned,
             self.upper_bound_exact if duals is None else self.landscape.upper_bound_exact,
             duals=duals,
@@ -164,6 +164,7 @@ class Generalization(TunedSample, ABC):
             surrogate=surrogate,
             notes=[*notes, *(() if evidence is None else evidence.notes)],
         )
+        return replace(found, score=self.family.score)
 
     def instances_needed(
         self,
@@ -232,7 +233,8 @@ class Generalization(TunedSample, ABC):
         random_state : int or numpy Generator, default=0
             Source of the random assignment to folds.
         """
-        return self._cross_validation(n_folds, random_state)
+        found = self._cross_validation(n_folds, random_state)
+        return replace(found, score=self.family.score)
 
     @abstractmethod
     def _cross_validation(
@@ -281,7 +283,8 @@ class Generalization(TunedSample, ABC):
         random_state : int or numpy Generator, default=0
             Source of the splits.
         """
-        return self._learning_curve(sizes, n_splits, random_state)
+        found = self._learning_curve(sizes, n_splits, random_state)
+        return replace(found, score=self.family.score)
 
     @abstractmethod
     def _learning_curve(

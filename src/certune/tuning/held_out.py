@@ -10,6 +10,7 @@ from typing import Any
 from certune.errors import InputError
 from certune.guarantees.bounded_mean import Interval, mean_interval
 from certune.pfaffian.bounds.arithmetic import probability
+from certune.scores import Score
 from certune.tuning.evaluation import Evaluation
 
 
@@ -25,11 +26,14 @@ class Comparison:
         Mean over instances of the utility of the tuned setting minus that of the default.
     interval : Interval
         Confidence interval for the expected difference.
+    score : Score
+        What the utility means; the text has differences of the score.
     """
 
     name: str
     difference: float
     interval: Interval
+    score: Score = Score()
 
     @property
     def is_better(self) -> bool | None:
@@ -40,7 +44,9 @@ class Comparison:
 
     def __str__(self) -> str:
         verdict = {True: "better", False: "worse", None: "not clear"}[self.is_better]
-        return f"against {self.name}: {self.difference:+.4f} {self.interval}, {verdict}"
+        difference = self.difference if self.score.greater_is_better else -self.difference
+        interval = self.interval.of_score(self.score, is_difference=True)
+        return f"against {self.name}: {difference:+.4f} {interval}, {verdict}"
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ class HeldOutEvaluation(Evaluation):
             reach = float(high - low)
             mean: Any = sum(differences, Fraction(0)) / len(differences)
             widened = _widened(interval, 2 * self.tolerance, -reach, reach)
-            pairs.append(Comparison(name, float(mean), widened))
+            pairs.append(Comparison(name, float(mean), widened, self.score))
         return pairs
 
     @property
@@ -153,11 +159,10 @@ class HeldOutEvaluation(Evaluation):
         lines = [super().__str__()]
         unseen = not self.n_known or self.independent
         if unseen:
-            lines.append(f"expected utility of the tuned setting: {self.interval()}")
-        lines.append(
-            f"on the tuning instances: {float(self.tuning_value_exact):.4f}, optimism "
-            f"{self.optimism:+.4f}"
-        )
+            interval = self.interval().of_score(self.score)
+            lines.append(f"expected {self.score.name} of the tuned setting: {interval}")
+        tuning = float(self.score.of(self.tuning_value_exact))
+        lines.append(f"on the tuning instances: {tuning:.4f}, optimism {self.optimism:+.4f}")
         if unseen:
             lines += map(str, self.comparisons())
         else:

@@ -29,7 +29,7 @@ from certune.families.logistic.instance import ClassificationInstance
 from certune.families.logistic.model import LogisticModel, SeveralClassesModel
 from certune.families.logistic.path import CoefficientPath
 from certune.families.logistic.rosset import SurrogatePath, surrogate_dual, surrogate_path
-from certune.families.logistic.scoring import MARGIN_TARGET, METRICS, Metric, metric_of
+from certune.families.logistic.scoring import MARGIN_TARGET, METRICS, BinaryMetric, metric_of
 from certune.families.logistic.several.classes import SeveralClasses
 from certune.families.logistic.several.scores import several_metric
 from certune.families.logistic.strength import Strength
@@ -159,7 +159,7 @@ class RegularizedLogistic(Family):
         return self.range
 
     @property
-    def _scored(self) -> Metric:
+    def _scored(self) -> BinaryMetric:
         return metric_of(self.metric, self.max_loss)
 
     @property

@@ -17,7 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from certune.checks import refuse_mask
 from certune.errors import InputError
-from certune.families.rows import checked_features, checked_weights
+from certune.families.rows import (
+    check_split,
+    checked_features,
+    checked_weights,
+    described,
+    set_fields,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -88,14 +94,8 @@ class ClassificationInstance:
         sample_weight: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> None:
-        if name is not None and not isinstance(name, str):
-            raise InputError(f"name must be a string, got {name!r}")
         features, validation = checked_features(X, "X"), checked_features(X_val, "X_val")
-        if features.shape[1] != validation.shape[1]:
-            raise InputError(
-                f"X and X_val must have the same columns, got {features.shape[1]} and "
-                f"{validation.shape[1]}"
-            )
+        check_split(features, validation, name)
         labels, held_out = _labels(y, "y", len(features)), _labels(y_val, "y_val", len(validation))
         weights = checked_weights(sample_weight, "sample_weight", len(features))
         if weights is not None and not weights.all():
@@ -112,13 +112,7 @@ class ClassificationInstance:
             "weights": weights,
             "weights_val": checked_weights(sample_weight_val, "sample_weight_val", len(validation)),
         }
-        self._set(fields)
-
-    def _set(self, fields: dict[str, Any]) -> None:
-        for field, value in fields.items():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-            object.__setattr__(self, field, value)
+        set_fields(self, fields)
 
     @property
     def n_classes(self) -> int:
@@ -144,7 +138,8 @@ class ClassificationInstance:
             Which class, from 0 on.
         """
         problem = object.__new__(ClassificationInstance)
-        problem._set(
+        set_fields(
+            problem,
             {
                 "X": self.X,
                 "y": np.where(self.codes == number, 1.0, -1.0),
@@ -154,7 +149,7 @@ class ClassificationInstance:
                 "name": self.name,
                 "weights": self.weights,
                 "weights_val": self.weights_val,
-            }
+            },
         )
         return problem
 
@@ -194,12 +189,9 @@ class ClassificationInstance:
         return digest.hexdigest()
 
     def __repr__(self) -> str:
-        label = "" if self.name is None else f"{self.name!r}, "
-        plural = "" if self.n_features == 1 else "s"
-        return (
-            f"ClassificationInstance({label}{len(self.X)} + {len(self.X_val)} points, "
-            f"{self.n_features} feature{plural}, classes {self.classes})"
-        )
+        points = f"{len(self.X)} + {len(self.X_val)} points"
+        shared = described(self.X, self.name, points)
+        return f"ClassificationInstance({shared}, classes {self.classes})"
 
 
 def _labels(values: ArrayLike, what: str, size: int) -> NDArray[Any]:

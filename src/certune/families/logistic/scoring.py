@@ -7,8 +7,6 @@ or of differences of two decisions: they are constant between breakpoints, and e
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +17,7 @@ from certune.dual import DualFunction, PiecewisePolynomial
 from certune.errors import InputError
 from certune.families.logistic.accuracy import class_shares, right_share
 from certune.families.logistic.instance import ClassificationInstance
+from certune.families.logistic.metric import Metric, Solver
 from certune.families.logistic.panels import Quantity
 from certune.families.logistic.path import CoefficientPath, Solution
 from certune.families.logistic.ranking import area_at, area_dual, orders_at
@@ -31,11 +30,9 @@ FloatArray = npt.NDArray[np.float64]
 # Aim for the error of margins whose signs are counted.
 MARGIN_TARGET = 1e-11
 
-Solver = Callable[[float], Solution]
 
-
-class Metric(ABC):
-    """A score of a fitted model on validation data; its utility is to be maximised.
+class BinaryMetric(Metric[TrainingData]):
+    """A score of a model of two classes.
 
     Attributes
     ----------
@@ -51,26 +48,8 @@ class Metric(ABC):
     largest: float = 1.0
     is_exact: bool = True
 
-    def check(self, instance: ClassificationInstance) -> None:  # noqa: B027
-        """Raise `InputError` if the score is not defined on the validation data."""
 
-    @abstractmethod
-    def quantity(self, data: TrainingData) -> Quantity:
-        """Return what has to be followed along the path."""
-
-    @abstractmethod
-    def at(self, solution: Solution, data: TrainingData) -> Fraction:
-        """Return the utility of one solution."""
-
-    @abstractmethod
-    def along(self, path: CoefficientPath, data: TrainingData, solve: Solver) -> DualFunction:
-        """Return the utility along a path on which `quantity` was followed.
-
-        `solve` answers at a value of lam where the path leaves a decision open.
-        """
-
-
-class SmoothLoss(Metric):
+class SmoothLoss(BinaryMetric):
     """The mean of a smooth loss of the margins, of which less is better.
 
     Parameters
@@ -125,7 +104,7 @@ class SmoothLoss(Metric):
         )
 
 
-class Accuracy(Metric):
+class Accuracy(BinaryMetric):
     """The share of points, or the mean of both classes' shares, that are classified rightly.
 
     Parameters
@@ -158,7 +137,7 @@ class Accuracy(Metric):
         return right_share(path, data, self.shares(data), lambda lam: hits_at(solve(lam), data))
 
 
-class RocAuc(Metric):
+class RocAuc(BinaryMetric):
     """The area under the ROC curve: how often a point of the second class ranks above another."""
 
     def __init__(self) -> None:
@@ -192,7 +171,7 @@ class RocAuc(Metric):
 METRICS = ("log-loss", "accuracy", "balanced-accuracy", "roc-auc", "brier")
 
 
-def metric_of(name: str, max_loss: float) -> Metric:
+def metric_of(name: str, max_loss: float) -> BinaryMetric:
     """Return a metric by its name.
 
     Parameters

@@ -7,14 +7,13 @@ module sees no difference.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from certune.dual import DualFunction
+from certune.families.logistic.metric import Metric
 from certune.families.logistic.model import LogisticModel, SeveralClassesModel
-from certune.families.logistic.panels import Quantity
 from certune.families.logistic.path import CoefficientPath, Solution, coefficient_path, solution_at
 from certune.families.logistic.several.classes import SeveralClasses
 from certune.families.logistic.training import TrainingData
@@ -24,22 +23,6 @@ SOLUTION_TARGET = 1e-13
 
 
 Data = TypeVar("Data", TrainingData, SeveralClasses)
-Judged = TypeVar("Judged", TrainingData, SeveralClasses, contravariant=True)
-
-
-class Score(Protocol[Judged]):
-    """What is measured on the validation data of one kind."""
-
-    def quantity(self, data: Judged, /) -> Quantity:
-        """Return what has to be followed along the path."""
-
-    def at(self, solution: Solution, data: Judged, /) -> Fraction:
-        """Return the utility of one solution."""
-
-    def along(
-        self, path: CoefficientPath, data: Judged, solve: Callable[[float], Solution], /
-    ) -> DualFunction:
-        """Return the utility along a path."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +33,12 @@ class Task(ABC, Generic[Data]):
     ----------
     data : TrainingData or SeveralClasses
         The prepared data.
-    metric : Metric or SeveralMetric
+    metric : Metric
         The score.
     """
 
     data: Data
-    metric: Score[Data]
+    metric: Metric[Data]
 
     @abstractmethod
     def solution(self, lam: float) -> Solution:

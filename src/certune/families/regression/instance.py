@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certune.errors import InputError
-from certune.families.rows import checked_features, checked_weights
+from certune.families.rows import (
+    check_split,
+    checked_features,
+    checked_weights,
+    described,
+    set_fields,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -77,8 +83,6 @@ class RegressionInstance:
         sample_weight: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> None:
-        if name is not None and not isinstance(name, str):
-            raise InputError(f"name must be a string, got {name!r}")
         if (X_val is None) != (y_val is None):
             raise InputError("give both X_val and y_val, or none of them for leave-one-out")
         features = checked_features(X, "X")
@@ -93,14 +97,10 @@ class RegressionInstance:
         if X_val is not None and y_val is not None:
             validation = checked_features(X_val, "X_val")
             held_out = _targets(y_val, "y_val", len(validation))
-            if features.shape[1] != validation.shape[1]:
-                raise InputError(
-                    f"X and X_val must have the same columns, got {features.shape[1]} and "
-                    f"{validation.shape[1]}"
-                )
             held_weights = checked_weights(sample_weight_val, "sample_weight_val", len(validation))
         elif sample_weight_val is not None:
             raise InputError("sample_weight_val needs validation data; leave-one-out has none")
+        check_split(features, validation, name)
         fields = {
             "X": features,
             "y": targets,
@@ -110,10 +110,7 @@ class RegressionInstance:
             "weights": weights,
             "weights_val": held_weights,
         }
-        for field, value in fields.items():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-            object.__setattr__(self, field, value)
+        set_fields(self, fields)
 
     @cached_property
     def prepared(self) -> dict[bool, Any]:
@@ -155,11 +152,10 @@ class RegressionInstance:
         return digest.hexdigest()
 
     def __repr__(self) -> str:
-        label = "" if self.name is None else f"{self.name!r}, "
-        judged = ", leave-one-out" if self.X_val is None else f" + {len(self.X_val)} points"
-        points = f"{len(self.X)} points{judged}" if self.X_val is None else f"{len(self.X)}{judged}"
-        plural = "" if self.n_features == 1 else "s"
-        return f"RegressionInstance({label}{points}, {self.n_features} feature{plural})"
+        points = f"{len(self.X)} points, leave-one-out"
+        if self.X_val is not None:
+            points = f"{len(self.X)} + {len(self.X_val)} points"
+        return f"RegressionInstance({described(self.X, self.name, points)})"
 
 
 def _targets(values: ArrayLike, what: str, size: int) -> FloatArray:

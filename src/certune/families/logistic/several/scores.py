@@ -7,8 +7,7 @@ the classes, counts pairs of points that a class's chances put in the right orde
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +23,7 @@ from certune.families.logistic.accuracy import (
     weighted_count,
 )
 from certune.families.logistic.instance import ClassificationInstance
+from certune.families.logistic.metric import Metric, Solver
 from certune.families.logistic.panels import Quantity
 from certune.families.logistic.path import CoefficientPath, Solution
 from certune.families.logistic.ranking import TOGETHER, Pairs, apart_at_events
@@ -34,32 +34,8 @@ from certune.families.logistic.utility import UNIT, followed
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
-Solver = Callable[[float], Solution]
 
-
-class SeveralMetric(ABC):
-    """A score of a fitted model of several classes; its utility is to be maximised."""
-
-    def check(self, instance: ClassificationInstance) -> None:  # noqa: B027
-        """Raise `InputError` if the score is not defined on the validation data."""
-
-    @abstractmethod
-    def quantity(self, data: SeveralClasses) -> Quantity:
-        """Return what has to be followed along the path."""
-
-    @abstractmethod
-    def at(self, solution: Solution, data: SeveralClasses) -> Fraction:
-        """Return the utility of one solution."""
-
-    @abstractmethod
-    def along(self, path: CoefficientPath, data: SeveralClasses, solve: Solver) -> DualFunction:
-        """Return the utility along a path on which `quantity` was followed.
-
-        `solve` answers at a value of lam where the path leaves a decision open.
-        """
-
-
-class MeanLoss(SeveralMetric):
+class MeanLoss(Metric[SeveralClasses]):
     """The mean log-loss, or half the squared distance of chances and truth (Brier score).
 
     Parameters
@@ -113,7 +89,7 @@ class MeanLoss(SeveralMetric):
         )  # fmt: skip
 
 
-class RightShare(SeveralMetric):
+class RightShare(Metric[SeveralClasses]):
     """The share of points, or the mean of the classes' shares, that are classified rightly.
 
     Parameters
@@ -199,7 +175,7 @@ class RightShare(SeveralMetric):
         return weighted_count(certain, self.shares(data), low, high, hits)
 
 
-class MeanArea(SeveralMetric):
+class MeanArea(Metric[SeveralClasses]):
     """The mean over the classes of the area under the ROC curve of each against the rest."""
 
     def check(self, instance: ClassificationInstance) -> None:
@@ -349,7 +325,7 @@ def _chunks(count: int, size: int) -> list[IndexArray]:
     return [np.arange(start, min(start + many, count)) for start in range(0, count, many)]
 
 
-def several_metric(name: str, max_loss: float) -> SeveralMetric:
+def several_metric(name: str, max_loss: float) -> Metric[SeveralClasses]:
     """Return a metric by its name.
 
     Parameters
