@@ -1,5 +1,6 @@
 # The public names, each written once: `__init__.py` reads this file, and so do type checkers.
 from . import datasets, guarantees, linear_model, online, pfaffian, testing
+from .aggregates import CVaR, Quantile
 from .box import Box
 from .data import folds, from_csv, from_frame, labeling_folds, save_instances
 from .dual import CellMap, PiecewiseFunction, PiecewisePolynomial, mean

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import certune as ct
+from certune.aggregates import Criterion
 from certune.dual import mean
 from certune.testing import StepFamily, StepInstance
 from certune.tuning.claims import claims_from
@@ -144,7 +145,8 @@ def test_claims_by_the_second_algorithm_are_those_of_the_first(seed):
         upper = np.maximum(values[:-1], values[1:]) + rng.integers(0, 2, m - 1)
         denominator = int(rng.integers(1, 4))
         duals.append(ct.PiecewiseFunction(ends[::2], ends[1::2], values, lower, upper, denominator))
-    landscape, claims = mean(duals), claims_from(duals)
+    landscape = mean(duals)
+    claims = claims_from(duals, Criterion(), len(duals), Fraction(1))
     assert claims.best_value == landscape.max_exact
     assert claims.best_region == tuple(landscape.argmax())
     assert claims.upper_bound == landscape.upper_bound_exact

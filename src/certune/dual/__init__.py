@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from certune.dual.aggregation import aggregated
 from certune.dual.cells import CellMap
 from certune.dual.function import DualFunction
 from certune.dual.piecewise import PiecewiseFunction
@@ -13,6 +14,7 @@ __all__ = [
     "DualFunction",
     "PiecewiseFunction",
     "PiecewisePolynomial",
+    "aggregated",
     "mean",
     "sum_of",
 ]

@@ -18,6 +18,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from certune.aggregates import Criterion
 from certune.checks import as_array
 from certune.dual.function import common_name
 from certune.dual.integers import (
@@ -31,7 +32,7 @@ from certune.dual.integers import (
 from certune.dual.pieces import integral_bounds, multiplied, restricted, superlevel_intervals
 from certune.dual.record import PieceRecord
 from certune.dual.scales import checked_scale, widths
-from certune.dual.sweep import total
+from certune.dual.sweep import tail, total
 from certune.errors import ParameterError
 
 # A breakpoint that is enclosed more loosely than this, relative to max(1, |t|), is not resolved.
@@ -271,6 +272,13 @@ class PiecewiseFunction(PieceRecord):
     def _sum(cls, functions: Sequence[PiecewiseFunction]) -> PiecewiseFunction:
         name = common_name(functions)
         return cls._of(total([function._pieces for function in functions]), name)
+
+    @classmethod
+    def _tail(
+        cls, functions: Sequence[PiecewiseFunction], criterion: Criterion
+    ) -> PiecewiseFunction:
+        name = common_name(functions)
+        return cls._of(tail([function._pieces for function in functions], criterion), name)
 
     def __add__(self, other: object) -> PiecewiseFunction:
         if not isinstance(other, PiecewiseFunction):

@@ -17,8 +17,9 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from certune.aggregates import Criterion
 from certune.checks import as_array
-from certune.dual.chebyshev import ROUNDED_UP, UNIT
+from certune.dual.chebyshev import ROUNDED_UP, UNIT, PolynomialPieces
 from certune.dual.clipping import clipped
 from certune.dual.function import DualFunction, common_name
 from certune.dual.integers import FloatArray, as_fraction, nearest, rounded_down, rounded_up
@@ -28,6 +29,7 @@ from certune.dual.polynomial_record import PolynomialRecord
 from certune.dual.quadrature import integral_bounds
 from certune.dual.refinement import restricted, total
 from certune.dual.scales import checked_scale, widths
+from certune.dual.tails import tail
 from certune.errors import ParameterError
 
 
@@ -260,6 +262,16 @@ class PiecewisePolynomial(PolynomialRecord):
     @classmethod
     def _sum(cls, functions: Sequence[DualFunction]) -> PiecewisePolynomial:
         name = common_name(functions)
+        return cls._of(total(cls._same_scale(functions)), name)
+
+    @classmethod
+    def _tail(cls, functions: Sequence[DualFunction], criterion: Criterion) -> PiecewisePolynomial:
+        name = common_name(functions)
+        return cls._of(tail(cls._same_scale(functions), criterion), name)
+
+    @classmethod
+    def _same_scale(cls, functions: Sequence[DualFunction]) -> list[PolynomialPieces]:
+        """Return all functions as polynomials on one scale."""
         scales = {item.scale for item in functions if isinstance(item, PiecewisePolynomial)}
         if len(scales) > 1:
             raise ParameterError(
@@ -270,7 +282,7 @@ class PiecewisePolynomial(PolynomialRecord):
             cls.from_constants(item, scale) if isinstance(item, PiecewiseFunction) else item
             for item in functions
         ]
-        return cls._of(total([item._pieces for item in converted if isinstance(item, cls)]), name)
+        return [item._pieces for item in converted if isinstance(item, cls)]
 
     def __add__(self, other: object) -> PiecewisePolynomial:
         if not isinstance(other, DualFunction):

@@ -7,8 +7,9 @@ become gaps, with the sums of all bounds; neighbours among them are joined.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from certune.errors import UndecidedError
 
 
 @dataclass(frozen=True)
-class _Cells:
+class CellValues:
     """Neighbouring cells of a domain; in open ones only the bounds are known."""
 
     low: FloatArray
@@ -42,9 +43,34 @@ def total(summands: Sequence[PolynomialPieces]) -> PolynomialPieces:
 
     O(C N n^2) for C cells, N functions and polynomials of degree n on the cells.
     """
+    low, high = common_cells(summands)
+    return assembled(_cells(summands, low, high), partial(_cells, summands), summands[0])
+
+
+def common_cells(summands: Sequence[PolynomialPieces]) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of cells, each within one piece or gap of every function."""
     ends = np.unique(np.concatenate([(p.starts, p.stops) for p in summands], axis=None))
-    cells = _with_ends(_cells(summands, ends[:-1], ends[1:]), summands, ends[:1], ends[-1:])
-    lower, upper = _with_joints(cells, summands)
+    return ends[:-1], ends[1:]
+
+
+def assembled(
+    cells: CellValues,
+    at_points: Callable[[FloatArray, FloatArray], CellValues],
+    example: PolynomialPieces,
+) -> PolynomialPieces:
+    """Return the function of cells that together are its domain.
+
+    Parameters
+    ----------
+    cells : CellValues
+        What is known on the cells; none for a domain that is a single point.
+    at_points : callable
+        Returns what is known at single points, given as cells.
+    example : PolynomialPieces
+        A function with this domain and scale.
+    """
+    cells = _with_ends(cells, at_points, example)
+    lower, upper = _with_joints(cells, at_points)
     (index,) = np.nonzero(~cells.is_open)
     gap_lower = np.full(index.size - 1, np.inf)
     gap_upper = -gap_lower
@@ -58,11 +84,11 @@ def total(summands: Sequence[PolynomialPieces]) -> PolynomialPieces:
         cells.expansion.errors[index],
         gap_lower,
         gap_upper,
-        summands[0].scale,
+        example.scale,
     )
 
 
-def _cells(summands: Sequence[PolynomialPieces], low: FloatArray, high: FloatArray) -> _Cells:
+def _cells(summands: Sequence[PolynomialPieces], low: FloatArray, high: FloatArray) -> CellValues:
     """Return the sum on cells, each within one piece or gap of every summand, or single points."""
     expander, is_open = Expander(low.size), np.zeros(low.size, dtype=bool)
     lower, upper = np.zeros(low.size), np.zeros(low.size)
@@ -78,15 +104,17 @@ def _cells(summands: Sequence[PolynomialPieces], low: FloatArray, high: FloatArr
     below, above = expansion.bounds
     sizes = np.abs(below) + np.abs(above) + np.abs(lower) + np.abs(upper)
     rounding = (len(summands) + 2) * UNIT * sizes * ROUNDED_UP
-    return _Cells(low, high, expansion, is_open, lower + below - rounding, upper + above + rounding)
+    return CellValues(
+        low, high, expansion, is_open, lower + below - rounding, upper + above + rounding
+    )
 
 
 def _with_joints(
-    cells: _Cells, summands: Sequence[PolynomialPieces]
+    cells: CellValues, at_points: Callable[[FloatArray, FloatArray], CellValues]
 ) -> tuple[FloatArray, FloatArray]:
     """Return bounds on open cells that also hold at the point between two of them."""
     (joints,) = np.nonzero(cells.is_open[:-1] & cells.is_open[1:])
-    points = _cells(summands, cells.high[joints], cells.high[joints])
+    points = at_points(cells.high[joints], cells.high[joints])
     lower, upper = cells.lower.copy(), cells.upper.copy()
     lower[joints] = np.minimum(lower[joints], points.lower)
     upper[joints] = np.maximum(upper[joints], points.upper)
@@ -94,13 +122,16 @@ def _with_joints(
 
 
 def _with_ends(
-    cells: _Cells, summands: Sequence[PolynomialPieces], low: FloatArray, high: FloatArray
-) -> _Cells:
+    cells: CellValues,
+    at_points: Callable[[FloatArray, FloatArray], CellValues],
+    example: PolynomialPieces,
+) -> CellValues:
     """Add an end of the domain as a piece of its own where an open cell, or nothing, touches it."""
+    low, high = example.starts[:1], example.stops[-1:]
     if cells.is_open.size == 0 or cells.is_open[0]:
-        cells = _chained(_cells(summands, low, low), cells)
+        cells = _chained(at_points(low, low), cells)
     if cells.is_open[-1]:
-        cells = _chained(cells, _cells(summands, high, high))
+        cells = _chained(cells, at_points(high, high))
     return cells
 
 
@@ -112,13 +143,13 @@ def flattened(expansion: Expansion, is_point: npt.NDArray[np.bool_]) -> Expansio
     return Expansion(coefficients, errors * ROUNDED_UP)
 
 
-def _chained(first: _Cells, second: _Cells) -> _Cells:
+def _chained(first: CellValues, second: CellValues) -> CellValues:
     width = max(c.expansion.coefficients.shape[1] for c in (first, second))
     matrices = [
         np.pad(c.expansion.coefficients, ((0, 0), (0, width - c.expansion.coefficients.shape[1])))
         for c in (first, second)
     ]
-    return _Cells(
+    return CellValues(
         np.append(first.low, second.low),
         np.append(first.high, second.high),
         Expansion(

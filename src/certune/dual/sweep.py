@@ -1,8 +1,9 @@
-"""Exact sum of piecewise constant functions by one sweep over all their gaps.
+"""Exact sums and tails of piecewise constant functions by one sweep over all their gaps.
 
-A sum over instances is what tuning maximises. Its pieces are the closed sets on which every
-summand is decided; from left to right the summands only change where some gap opens or closes,
-so that sorting these events and two cumulative sums give the whole function.
+An aggregate over instances is what tuning maximises. Its pieces are the closed sets on which every
+summand is decided; from left to right the summands only change where some gap opens or closes.
+Sorting these events and two cumulative sums give the whole sum; for an aggregate of the worst
+functions, a ranking of the current values is kept up to date instead.
 """
 
 from __future__ import annotations
@@ -14,8 +15,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from certune.dual.integers import INT64_LIMIT, FloatArray, IntArray, magnitude
+from certune.aggregates import Criterion
+from certune.dual.integers import (
+    INT64_LIMIT,
+    FloatArray,
+    IntArray,
+    compact,
+    integer_array,
+    magnitude,
+)
 from certune.dual.pieces import Pieces
+from certune.dual.ranking import Ranking
 
 
 class _Gaps(NamedTuple):
@@ -27,6 +37,18 @@ class _Gaps(NamedTuple):
     right: IntArray
     lower: IntArray
     upper: IntArray
+    owners: npt.NDArray[np.intp]
+
+
+class _Events(NamedTuple):
+    """Where gaps close and open: their order, and after which of them a state begins.
+
+    Numbers in `order` below the number of gaps are closings, the others openings.
+    """
+
+    begins: FloatArray
+    order: npt.NDArray[np.intp]
+    complete: npt.NDArray[np.bool_]
 
 
 class _States(NamedTuple):
@@ -44,12 +66,26 @@ def total(summands: Sequence[Pieces]) -> Pieces:
     O(B log B) for B gaps in all.
     """
     denominator = math.lcm(*{pieces.denominator for pieces in summands})
-    gaps, first_value = _all_gaps(summands, denominator)
+    gaps, first_values = _all_gaps(summands, denominator)
     low, high = summands[0].starts[0], summands[0].stops[-1]
-    return _as_pieces(_states(gaps, low, first_value), high, denominator)
+    return _as_pieces(_sums(gaps, low, first_values.sum()), high, denominator)
 
 
-def _all_gaps(summands: Sequence[Pieces], denominator: int) -> tuple[_Gaps, int]:
+def tail(summands: Sequence[Pieces], criterion: Criterion) -> Pieces:
+    """Return the aggregate of the worst of at least one function over the same domain.
+
+    O(B log B) for B gaps in all.
+    """
+    denominator = math.lcm(*{pieces.denominator for pieces in summands})
+    gaps, first_values = _all_gaps(summands, denominator)
+    low, high = summands[0].starts[0], summands[0].stops[-1]
+    weights, limit = criterion.units(len(summands))
+    averages = criterion.aggregate.averages
+    states = _tails(gaps, low, first_values.tolist(), weights, limit, averages)
+    return _as_pieces(states, high, denominator * (limit if averages else 1))
+
+
+def _all_gaps(summands: Sequence[Pieces], denominator: int) -> tuple[_Gaps, IntArray]:
     counts = np.array([pieces.starts.size for pieces in summands])
     factors = [denominator // pieces.denominator for pieces in summands]
     numerators = np.concatenate([pieces.numerators for pieces in summands])
@@ -68,11 +104,12 @@ def _all_gaps(summands: Sequence[Pieces], denominator: int) -> tuple[_Gaps, int]
     is_first[ends - counts] = is_last[ends - 1] = True
     opens = np.concatenate([pieces.stops[:-1] for pieces in summands])
     closes = np.concatenate([pieces.starts[1:] for pieces in summands])
-    gaps = _Gaps(opens, closes, numerators[~is_last], numerators[~is_first], lower, upper)
-    return gaps, numerators[is_first].sum()
+    owners = np.repeat(np.arange(len(summands)), counts - 1)
+    gaps = _Gaps(opens, closes, numerators[~is_last], numerators[~is_first], lower, upper, owners)
+    return gaps, numerators[is_first]
 
 
-def _states(gaps: _Gaps, low: float, first_value: int) -> _States:
+def _events(gaps: _Gaps, low: float) -> _Events:
     positions = np.concatenate((gaps.closes, gaps.opens))
     # Gaps are open intervals: at one position closing comes before opening, which the stable
     # sort keeps from the order of concatenation, and the state between the two is that point.
@@ -80,18 +117,58 @@ def _states(gaps: _Gaps, low: float, first_value: int) -> _States:
     positions, is_open = positions[order], order >= gaps.closes.size
     complete = np.ones(order.size, dtype=bool)
     complete[:-1] = (positions[1:] != positions[:-1]) | (is_open[1:] != is_open[:-1])
+    return _Events(np.append(low, positions[complete]), order, complete)
+
+
+def _n_open(gaps: _Gaps, events: _Events) -> npt.NDArray[np.intp]:
+    steps = np.where(events.order >= gaps.closes.size, 1, -1)
+    return np.append(0, np.cumsum(steps)[events.complete])
+
+
+def _sums(gaps: _Gaps, low: float, first_value: int) -> _States:
+    events = _events(gaps, low)
 
     def after(steps_at_close: IntArray, steps_at_open: IntArray, initial: int) -> IntArray:
-        steps = np.concatenate((steps_at_close, steps_at_open))[order]
-        return np.append(steps.dtype.type(initial), initial + np.cumsum(steps)[complete])
+        steps = np.concatenate((steps_at_close, steps_at_open))[events.order]
+        return np.append(steps.dtype.type(initial), initial + np.cumsum(steps)[events.complete])
 
-    ones = np.ones(gaps.closes.size, dtype=np.intp)
     return _States(
-        np.append(low, positions[complete]),
-        after(-ones, ones, 0),
+        events.begins,
+        _n_open(gaps, events),
         after(gaps.right - gaps.lower, gaps.lower - gaps.left, first_value),
         after(gaps.right - gaps.upper, gaps.upper - gaps.left, first_value),
     )
+
+
+def _tails(
+    gaps: _Gaps,
+    low: float,
+    first_values: list[int],
+    weights: list[int],
+    limit: int,
+    averages: bool,
+) -> _States:
+    """Return the states of an aggregate of the worst, whose bounds are those of the bounds."""
+    events = _events(gaps, low)
+    left, right = gaps.left.tolist(), gaps.right.tolist()
+    owners, n_gaps = gaps.owners.tolist(), len(left)
+    columns = []
+    for bounds in (gaps.lower.tolist(), gaps.upper.tolist()):
+        ranking = Ranking([*first_values, *left, *right, *bounds])
+        for value, weight in zip(first_values, weights, strict=True):
+            ranking.add(value, weight)
+        column = [ranking.tail(limit, averages)]
+        for event, is_complete in zip(events.order.tolist(), events.complete.tolist(), strict=True):
+            gap = event % n_gaps
+            before, after = (
+                (bounds[gap], right[gap]) if event < n_gaps else (left[gap], bounds[gap])
+            )
+            ranking.add(before, -weights[owners[gap]])
+            ranking.add(after, weights[owners[gap]])
+            if is_complete:
+                column.append(ranking.tail(limit, averages))
+        columns.append(compact(integer_array(column)))
+    return _States(events.begins, _n_open(gaps, events), *columns)
 
 
 def _as_pieces(states: _States, high: float, denominator: int) -> Pieces:

@@ -47,6 +47,7 @@ from certune.guarantees.surrogates import (
     step_surrogate,
     sup_distance,
 )
+from certune.guarantees.tail_interval import tail_interval
 from certune.guarantees.vectors import count_utility_vectors
 from certune.guarantees.worst_case import SurrogateClass, surrogate_bound
 
@@ -96,6 +97,7 @@ __all__ = [
     "standard_error",
     "step_surrogate",
     "sup_distance",
+    "tail_interval",
     "surrogate_bound",
     "widest_plateau",
 ]

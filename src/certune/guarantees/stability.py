@@ -6,6 +6,7 @@ the optimum of every fold and of every resample is the proved one, at the cost o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from certune.dual import DualFunction, PiecewiseFunction, mean
+from certune.aggregates import Criterion
+from certune.dual import DualFunction, PiecewiseFunction, aggregated, mean
 from certune.dual.integers import FloatArray
 from certune.errors import ParameterError
 from certune.guarantees.randomness import RandomState, generator
@@ -43,7 +45,7 @@ class Fold:
     selection : Selection or Candidate
         The optimum on the others; with several parameters, the best candidate.
     value_exact : Fraction
-        Its mean utility on those that were left out.
+        Its mean utility on those that were left out, or what else is maximised.
     """
 
     left_out: tuple[int, ...]
@@ -70,16 +72,19 @@ class CrossValidation:
         Utility of each instance, in their order, under the setting tuned without its fold.
     score : Score
         What the utility means to people; the text speaks of it.
+    criterion : Criterion
+        What is maximised, in each fold and here: the mean by default.
     """
 
     folds: tuple[Fold, ...]
     utilities: tuple[Fraction, ...]
     score: Score = Score()
+    criterion: Criterion = Criterion()
 
     @property
     def value_exact(self) -> Fraction:
-        """Mean utility on left-out instances."""
-        return sum(self.utilities, Fraction(0)) / len(self.utilities)
+        """Mean utility on left-out instances, or the other aggregate of all of them."""
+        return self.criterion.value(self.utilities)
 
     @property
     def value_estimate(self) -> float:
@@ -96,7 +101,12 @@ class CrossValidation:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the mean, as if instances of different folds were independent."""
+        """Standard error of the mean, as if instances of different folds were independent.
+
+        NaN if something else than the mean without weights is maximised.
+        """
+        if not self.criterion.is_plain:
+            return math.nan
         floats = [float(utility) for utility in self.utilities]
         return float(np.std(floats, ddof=1) / len(floats) ** 0.5)
 
@@ -111,10 +121,13 @@ class CrossValidation:
         if self.coordinates.size:
             low, high = float(self.coordinates.min()), float(self.coordinates.max())
             settings = f"settings from {low:.6g} to {high:.6g}"
+        plain = self.criterion.is_plain
+        what = self.score.name if plain else self.criterion.words(self.score.name)
+        spread = f" ± {self.standard_error:.4f}" if plain else ""
         return (
-            f"{len(self.folds)}-fold cross-validation: estimated {self.score.name} "
-            f"{self.score.of(self.value_estimate):.4f} ± {self.standard_error:.4f}, "
-            f"estimated optimism {self.optimism_estimate:.4f}, {settings}"
+            f"{len(self.folds)}-fold cross-validation: estimated {what} "
+            f"{self.score.of(self.value_estimate):.4f}{spread}, estimated optimism "
+            f"{self.optimism_estimate:.4f}, {settings}"
         )
 
 
@@ -123,6 +136,7 @@ def cross_validate(
     n_folds: int | None = None,
     random_state: RandomState = 0,
     resolve: Resolve | None = None,
+    criterion: Criterion | None = None,
 ) -> CrossValidation:
     """Tune on all folds but one, exactly, and look up the utility on the one left out.
 
@@ -139,17 +153,22 @@ def cross_validate(
     resolve : callable, optional
         Gives the utility of an instance where its function is not decided; its lower bound
         counts otherwise.
+    criterion : Criterion, optional
+        What is maximised, in each fold on the instances that stay; by default the mean.
     """
     n = len(duals)
+    criterion = criterion or Criterion()
     utilities: list[Fraction] = [Fraction(0)] * n
     folds = []
     for left_out in folds_of(n, n_folds, random_state):
-        chosen = optimum(mean(duals[i] for i in range(n) if i not in left_out), rule="best")
+        kept = [i for i in range(n) if i not in left_out]
+        landscape = aggregated([duals[i] for i in kept], criterion.of(kept))
+        chosen = optimum(landscape, rule="best")
         for i in left_out:
             utilities[i] = utility_at(duals, i, chosen.coordinate, resolve)
-        value = sum((utilities[i] for i in left_out), Fraction(0)) / len(left_out)
+        value = criterion.of(left_out).value([utilities[i] for i in left_out])
         folds.append(Fold(left_out, chosen, value))
-    return CrossValidation(tuple(folds), tuple(utilities))
+    return CrossValidation(tuple(folds), tuple(utilities), criterion=criterion)
 
 
 def folds_of(n: int, n_folds: int | None, random_state: RandomState) -> list[tuple[int, ...]]:

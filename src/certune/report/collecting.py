@@ -101,6 +101,7 @@ def findings_of(
     return Findings(
         title=title or f"Tuning of {type(result.family).__name__}",
         score=units.score.name,
+        measure=result.criterion.words(units.score.name),
         greater_is_better=units.score.greater_is_better,
         score_range=units.pair(low, high),
         family=repr(result.family),
@@ -254,13 +255,14 @@ def _cross_validation(result: Any, units: _Units) -> CrossValidationFinding | No
         }
         for fold in found.folds
     )
+    spread = found.standard_error if found.criterion.is_plain else None
     return CrossValidationFinding(
-        units.of(found.value_estimate), found.standard_error, found.optimism_estimate, folds
+        units.of(found.value_estimate), spread, found.optimism_estimate, folds
     )
 
 
 def _learning(result: Any, units: _Units) -> LearningFinding | None:
-    if len(result.duals) < 4 or result.family.space.n_free > 1:
+    if len(result.duals) < 4 or result.family.space.n_free > 1 or not result.criterion.is_plain:
         return None
     curve = result.learning_curve()
     return LearningFinding(

@@ -138,14 +138,14 @@ class CrossValidationFinding:
     Attributes
     ----------
     value, standard_error, optimism : float
-        Estimated score on new instances, its standard error, and how much worse that is than on
-        the tuning instances.
+        Estimated score on new instances, its standard error if it is a mean, and how much worse
+        that is than on the tuning instances.
     folds : tuple of dict
         For each fold: ``left_out`` (names), ``params``, ``tuning`` and ``value``.
     """
 
     value: float
-    standard_error: float
+    standard_error: float | None
     optimism: float
     folds: tuple[Mapping[str, Any], ...]
 
@@ -164,7 +164,8 @@ class CellsFinding:
 class Findings:
     """Everything a report says about a tuning run.
 
-    Scores are in the direction and units of their own; ``greater_is_better`` says which way is up.
+    ``measure`` is what was maximised, by default the mean score. Scores are in the direction and
+    units of their own; ``greater_is_better`` says which way is up.
     Differences are positive where the tuned setting is better. ``shared_rows`` says that the
     instances are folds of the same rows: nothing that assumes independent instances is stated then.
     """
@@ -211,6 +212,11 @@ class Findings:
     command: str = ""
     code: str = ""
     created: str = ""
+    measure: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.measure:
+            object.__setattr__(self, "measure", f"mean {self.score}")
 
     @property
     def best_default(self) -> tuple[str, float] | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from certune.aggregates import Criterion
 from certune.dual import DualFunction, PiecewiseFunction
 from certune.figures import is_dark, mark_decades, save_figure
 from certune.scores import Score
@@ -33,7 +34,7 @@ HEAT_COLOURS = "cividis"
 NARROWEST_SHARE = 0.004
 ROWS_WITH_NAMES, ROWS_WITH_GAPS = 30, 60
 CURVE_POINTS = 600
-UTILITY = Score()
+UTILITY, MEAN = Score(), Criterion()
 
 
 def landscape_figure(
@@ -49,6 +50,7 @@ def landscape_figure(
     path: str | PathLike[str] | None = None,
     score: Score = UTILITY,
     robust: float | None = None,
+    criterion: Criterion = MEAN,
 ) -> Figure:
     """Draw a mean landscape, its optimal set and defaults, and a heat strip of all instances.
 
@@ -76,6 +78,8 @@ def landscape_figure(
         What is drawn instead of utilities.
     robust : float, optional
         The robust choice, to be marked.
+    criterion : Criterion, optional
+        What the landscape is of the instances.
 
     Returns
     -------
@@ -92,8 +96,9 @@ def landscape_figure(
     top = figure.add_subplot(grid[0, 0])
     strip = figure.add_subplot(grid[1, 0], sharex=top)
     draw_landscape(
-        top, landscape, best_region, baselines, log_scale=log_scale, score=score, robust=robust
-    )
+        top, landscape, best_region, baselines, log_scale=log_scale, score=score, robust=robust,
+        criterion=criterion,
+    )  # fmt: skip
     # A legend of the figure takes height only, so that a narrow figure keeps its axes.
     handles, labels = top.get_legend_handles_labels()
     inner = top.get_legend()
@@ -121,6 +126,7 @@ def draw_landscape(
     log_scale: bool = False,
     score: Score = UTILITY,
     robust: float | None = None,
+    criterion: Criterion = MEAN,
 ) -> None:
     """Draw a landscape into axes, with its optimal set and the values of default settings.
 
@@ -140,6 +146,8 @@ def draw_landscape(
         What is drawn instead of utilities.
     robust : float, optional
         The robust choice, to be marked.
+    criterion : Criterion, optional
+        What the landscape is of the instances.
     """
     if log_scale:
         ax.set_xscale("log")
@@ -149,7 +157,7 @@ def draw_landscape(
     _shade(ax, landscape, best_region, f"optimal set ({score.of(landscape.max()):.4g})")
     line: dict[str, Any] = {
         "color": LINE_COLOUR_ON_DARK if is_dark(ax) else LINE_COLOUR, "linewidth": 1.8, "zorder": 3,
-        "label": f"exact mean {score.name}",
+        "label": f"exact {criterion.words(score.name)}",
     }  # fmt: skip
     if isinstance(landscape, PiecewiseFunction):
         ax.stairs(score.of(landscape.values), _edges(landscape), baseline=None, **line)
@@ -173,7 +181,7 @@ def draw_landscape(
         )
     ax.set_xlim(landscape.low, landscape.high)
     ax.set_ylim(low, high)
-    ax.set_ylabel(f"mean {score}")
+    ax.set_ylabel(criterion.words(str(score)))
     _tidy(ax)
     ax.grid(axis="y", alpha=0.35, linewidth=0.7)
     ax.set_axisbelow(True)

@@ -16,7 +16,7 @@ from typing import Any
 from certune.files import write_whole
 from certune.report.findings import Findings
 from certune.report.tables import table_of_instances
-from certune.report.verdict import shown, shown_params, verdict
+from certune.report.verdict import shown, shown_estimate, shown_params, verdict
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
@@ -123,16 +123,26 @@ def _figure(
     )
 
 
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _expected(findings: Findings) -> str:
+    """What of new instances an interval is about."""
+    is_mean = findings.measure == f"mean {findings.score}"
+    return f"Expected {findings.score}" if is_mean else _capital(findings.measure)
+
+
 def _landscape(findings: Findings) -> str:
     axis = findings.axis
     label = (
-        f"Mean {findings.score} as a function of {axis.name} from {shown(axis.low)} to "
+        f"{_capital(findings.measure)} as a function of {axis.name} from {shown(axis.low)} to "
         f"{shown(axis.high)}; best {shown(findings.best_value)} at "
         f"{shown_params(findings.best_params)}. Arrow keys walk over the pieces."
     )
     line = "" if findings.n_free == 1 else ", along a line through the best setting"
     caption = (
-        f"Exact mean {findings.score} of {findings.n_finished} instances{line}. Shaded: the "
+        f"Exact {findings.measure} of {findings.n_finished} instances{line}. Shaded: the "
         "optimal set, and the widest plateau. Hover for values, drag the slider or pinch to zoom, "
         "press a name to hide it."
     )
@@ -234,7 +244,7 @@ def _held_out(findings: Findings) -> str:
     interval = ""
     if held.interval is not None:
         interval = (
-            f"<p>Expected {_text(findings.score)} of the tuned setting: between "
+            f"<p>{_text(_expected(findings))} of the tuned setting on new instances: between "
             f"{shown(held.interval[0])} and {shown(held.interval[1])} (95 % confidence, from "
             f"{len(held.instances)} held-out instances).</p>"
         )
@@ -246,7 +256,7 @@ def _held_out(findings: Findings) -> str:
         low=True,
     )  # fmt: skip
     notes = "".join(f"<p>Note: {_text(note)}.</p>" for note in held.notes)
-    table = _table(f"Mean {findings.score}", columns, rows)
+    table = _table(_capital(findings.measure), columns, rows)
     return f"<section><h2>Held-out instances</h2>{interval}{table}{figure}{notes}</section>"
 
 
@@ -289,8 +299,8 @@ def _expectation(findings: Findings) -> str:
             for number, fold in enumerate(found.folds, 1)
         ]
         parts.append(
-            f"<h3>Folds</h3><p>Estimated {_text(findings.score)} on new instances: "
-            f"{shown(found.value)} ± {shown(found.standard_error, 2)}.</p>"
+            f"<h3>Folds</h3><p>Estimated {_text(findings.measure)} on new instances: "
+            f"{shown_estimate(found)}.</p>"
             + _table(
                 "Tuned without each fold, judged on it",
                 ("fold", "left out", findings.axis.name, "tuning", "left out"),
@@ -355,7 +365,7 @@ def _instances(findings: Findings) -> str:
 
 def _proof(findings: Findings) -> str:
     parts = [
-        f"<p>Best mean {_text(findings.score)} {shown(findings.best_value, 8)}, bound "
+        f"<p>Best {_text(findings.measure)} {shown(findings.best_value, 8)}, bound "
         f"{shown(findings.bound, 8)}, gap {shown(findings.gap, 3)}; "
         f"{findings.undecided} undecided intervals. {_text(findings.status_text.capitalize())}.</p>"
     ]

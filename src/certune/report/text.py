@@ -47,7 +47,7 @@ def _settings(findings: Findings) -> Table:
 
     held = findings.held_out
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(f"mean {findings.score}")
+    table.add_column(findings.measure)
     table.add_column(f"{len(findings.instances)} tuning", justify="right")
     if held is not None:
         table.add_column(f"{len(held.instances)} held out", justify="right")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from certune.report.findings import Findings
+from certune.report.findings import CrossValidationFinding, Findings
 
 # An optimal set is a spike if it takes less than this share of the range.
 NARROW_SHARE = 0.02
@@ -117,7 +117,7 @@ def _recommended(findings: Findings) -> Answer:
         )
     return Answer(
         "What should I use?",
-        f"{shown_params(findings.best_params)}: mean {findings.score} "
+        f"{shown_params(findings.best_params)}: {findings.measure} "
         f"{shown(findings.best_value)} over {_count(len(findings.instances), 'instance')}.",
         "good",
     )
@@ -131,7 +131,7 @@ def _proved(findings: Findings) -> Answer:
         within = f" (up to {findings.gap:.1g})" if findings.gap else ""
         return Answer(
             "Is it proved?",
-            f"Yes. No setting{where} has a mean {findings.score} {comparison} "
+            f"Yes. No setting{where} has a {findings.measure} {comparison} "
             f"{shown(findings.best_value)} on these {n}{within}.",
             "good",
             "exact functions of the parameter (thm:piecewise-pfaffian); the certificate can be "
@@ -196,7 +196,7 @@ def _held_out(findings: Findings) -> Answer:
         return Answer(
             question,
             f"Not measured on held-out instances. Tuning without each fold in turn estimates "
-            f"{findings.score} {shown(found.value)} ± {shown(found.standard_error, 2)} on others.",
+            f"{findings.measure} {shown_estimate(found)} on others.",
             "plain",
             "cross-validation over instances, each fold tuned exactly",
         )
@@ -293,6 +293,12 @@ def _range(findings: Findings) -> str:
         return " in the space"
     axis = findings.axis
     return f" with {axis.name} in [{shown(axis.low)}, {shown(axis.high)}]"
+
+
+def shown_estimate(found: CrossValidationFinding) -> str:
+    """Return what cross-validation estimates, with its standard error if there is one."""
+    spread = "" if found.standard_error is None else f" ± {shown(found.standard_error, 2)}"
+    return f"{shown(found.value)}{spread}"
 
 
 def _count(number: int, noun: str) -> str:

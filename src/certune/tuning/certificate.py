@@ -11,12 +11,20 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from certune.aggregates import Criterion
 from certune.dual import DualFunction
 from certune.dual.codec import from_json, to_json
 from certune.errors import CertificateError
 from certune.families.base import Family
 from certune.space import Segment
-from certune.tuning.schema import LONGEST_TEXT, Fields, segment_data, segment_from
+from certune.tuning.schema import (
+    LONGEST_TEXT,
+    Fields,
+    criterion_data,
+    criterion_from,
+    segment_data,
+    segment_from,
+)
 from certune.tuning.sealed import SealedCertificate
 
 
@@ -38,15 +46,18 @@ class Certificate(SealedCertificate):
         Exact utilities of the covered instances, which are the first ``len(duals)``; all of them
         unless tuning ended early.
     best_value : Fraction
-        Claimed maximum of the mean utility over the covered instances, which is attained.
+        Claimed maximum over the covered instances, which is attained: of the mean utility, or of
+        what else `criterion` says.
     best_region : tuple of (float, float)
         Claimed set of maximisers, or intervals that contain it where functions have an error.
     best_point : float
         A setting at which the best value is attained.
     upper_bound : Fraction
-        Claimed upper bound of the mean utility over all instances.
+        Claimed upper bound of it over all instances.
     failures : dict of int to str
         Why instances have no function, by their place, where that was an error.
+    criterion : Criterion
+        What was maximised, with weights of all instances.
     checksum : str
         SHA-256 of everything else.
     """
@@ -59,12 +70,15 @@ class Certificate(SealedCertificate):
         "duals",
         "failures",
     )
+    # Certificates about the mean without weights have neither.
+    OPTIONAL_FIELDS: ClassVar[tuple[str, ...]] = ("aggregate", "weights")
 
     segment: Segment
     duals: tuple[DualFunction, ...] = field(repr=False)
     best_region: tuple[tuple[float, float], ...]
     best_point: float
     failures: dict[int, str] = field(default_factory=dict)
+    criterion: Criterion = Criterion()
 
     def _own_content(self) -> dict[str, Any]:
         return {
@@ -73,6 +87,7 @@ class Certificate(SealedCertificate):
             "best_point": self.best_point,
             "duals": [to_json(dual) for dual in self.duals],
             "failures": [[place, why] for place, why in sorted(self.failures.items())],
+            **criterion_data(self.criterion),
         }
 
     @classmethod
@@ -85,6 +100,7 @@ class Certificate(SealedCertificate):
             "best_point": stored.number("best_point"),
             "duals": tuple(from_json(dual) for dual in stored.items("duals")),
             "failures": stored.notes("failures"),
+            "criterion": criterion_from(stored, len(stored.items("instance_fingerprints"))),
         }
 
 
@@ -95,15 +111,17 @@ def make_certificate(
     duals: Sequence[DualFunction],
     landscape: DualFunction,
     upper_bound: Fraction,
+    criterion: Criterion,
     failures: Mapping[int, str],
 ) -> Certificate:
-    """Return the certificate for the mean of exact functions, `landscape`.
+    """Return the certificate for the mean of exact functions, or another aggregate, `landscape`.
 
-    The mean is known more closely than the stored functions where their terms cancel; what is
+    The aggregate is known more closely than the stored functions where their terms cancel; what is
     claimed follows from these alone.
     """
     best = landscape.best_point
-    attained = sum((dual.enclose_exact(best)[0] for dual in duals), Fraction(0)) / len(duals)
+    known = [dual.enclose_exact(best)[0] for dual in duals]
+    attained = criterion.of(range(len(duals))).value(known)
     return Certificate(
         family=family.description,
         family_fingerprint=family.fingerprint,
@@ -114,5 +132,6 @@ def make_certificate(
         best_region=tuple(landscape.argmax()),
         best_point=best,
         upper_bound=upper_bound,
+        criterion=criterion,
         failures={place: why[:LONGEST_TEXT] for place, why in failures.items()},
     ).sealed()

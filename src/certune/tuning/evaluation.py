@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from certune.aggregates import Criterion
 from certune.checks import as_n_jobs
 from certune.deadline import Stop
 from certune.errors import CertuneError, UndecidedError
@@ -45,6 +46,8 @@ class Evaluation:
     unknown : tuple of int
         Numbers of instances on which the setting could not be run before tuning had to end. They
         count with the lowest utility, so that means are bounds from below.
+    criterion : Criterion
+        How utilities become the value: by their mean, unless something else was maximised.
     """
 
     params: dict[str, Any]
@@ -53,22 +56,24 @@ class Evaluation:
     baseline_utilities: dict[str, tuple[Fraction, ...]] = field(repr=False)
     score: Score = field(default=Score(), kw_only=True)
     unknown: tuple[int, ...] = field(default=(), repr=False, kw_only=True)
+    criterion: Criterion = field(default=Criterion(), kw_only=True)
 
     @property
     def value_exact(self) -> Fraction:
-        """Mean utility of the setting, exactly."""
-        return mean_of(self.utilities)
+        """Mean, or other aggregate, of the utilities of the setting, exactly."""
+        return self.criterion.value(self.utilities)
 
     @property
     def value(self) -> float:
-        """Mean utility of the setting."""
+        """Mean, or other aggregate, of the utilities of the setting."""
         return float(self.value_exact)
 
     @property
     def baselines(self) -> dict[str, float]:
-        """Mean utility of every default setting, the exact mean rounded once."""
+        """Mean, or other aggregate, of every default setting, exact and rounded once."""
         return {
-            name: float(mean_of(utilities)) for name, utilities in self.baseline_utilities.items()
+            name: float(self.criterion.value(utilities))
+            for name, utilities in self.baseline_utilities.items()
         }
 
     @property
@@ -103,7 +108,8 @@ class Evaluation:
     def __str__(self) -> str:
         reached = {"tuned": self.value, **self.baselines}
         parts = [f"{name} {self.score.of(value):.6g}" for name, value in reached.items()]
-        return f"mean {self.score} over {self.n_instances} instances: {', '.join(parts)}"
+        what = self.criterion.words(str(self.score))
+        return f"{what} over {self.n_instances} instances: {', '.join(parts)}"
 
 
 def mean_of(utilities: Sequence[Fraction]) -> Fraction:
@@ -112,7 +118,11 @@ def mean_of(utilities: Sequence[Fraction]) -> Fraction:
 
 
 def evaluate(
-    family: Family, instances: Sequence[Any], params: Mapping[str, Any], n_jobs: int | None = 1
+    family: Family,
+    instances: Sequence[Any],
+    params: Mapping[str, Any],
+    n_jobs: int | None = 1,
+    criterion: Criterion | None = None,
 ) -> Evaluation:
     """Run a setting and the defaults of a family on instances.
 
@@ -126,11 +136,13 @@ def evaluate(
         The setting.
     n_jobs : int or None, default=1
         Number of parallel workers, as in joblib.
+    criterion : Criterion, optional
+        How utilities become the value; by default by their mean.
     """
     stop = Stop()
     crew = Crew(as_n_jobs(n_jobs), SignalWatch(stop), stop, family.releases_lock)
     try:
-        return PlainRuns(family, instances, params).evaluation(crew)
+        return PlainRuns(family, instances, params).evaluation(crew, criterion=criterion)
     finally:
         crew.close()
 
@@ -184,7 +196,10 @@ class PlainRuns:
         return self._rows[number][0] if number in self._rows else None
 
     def evaluation(
-        self, crew: Crew | None = None, known: Mapping[int, Fraction] = NOTHING
+        self,
+        crew: Crew | None = None,
+        known: Mapping[int, Fraction] = NOTHING,
+        criterion: Criterion | None = None,
     ) -> Evaluation:
         """Return what the runs gave, after making all of them if there is a crew.
 
@@ -209,6 +224,7 @@ class PlainRuns:
             self._baselines(),
             score=family.score,
             unknown=tuple(unknown),
+            criterion=criterion or Criterion(),
         )
 
     def _baselines(self) -> dict[str, tuple[Fraction, ...]]:

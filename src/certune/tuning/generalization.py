@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from certune.aggregates import Criterion
 from certune.errors import InputError
 from certune.guarantees import (
     Bootstrap,
@@ -29,7 +30,7 @@ from certune.guarantees.rademacher import DEFAULT_DRAWS
 from certune.guarantees.randomness import RandomState
 from certune.pfaffian.structure import Structure
 from certune.tuning.box_selection import BoxSelection
-from certune.tuning.evaluation import evaluate, mean_of
+from certune.tuning.evaluation import evaluate
 from certune.tuning.held_out import HeldOutEvaluation, check_unseen
 from certune.tuning.instances import checked_instances
 from certune.tuning.sample import TunedSample
@@ -72,18 +73,19 @@ class Generalization(TunedSample, ABC):
         Returns
         -------
         HeldOutEvaluation
-            Mean utilities, a confidence interval, the optimism, and paired comparisons with the
-            defaults.
+            Mean utilities, or what else was maximised, a confidence interval, the optimism, and
+            paired comparisons with the defaults. All instances count the same there.
         """
         listed = checked_instances(self.family, instances, "evaluation")
         setting = self._setting(params)
-        found = evaluate(self.family, listed, setting, n_jobs)
+        found = evaluate(self.family, listed, setting, n_jobs, Criterion(self.criterion.aggregate))
         prints = [self.family.instance_fingerprint(item) for item in listed]
         return HeldOutEvaluation(
             **{name: getattr(found, name) for name in found.__dataclass_fields__},
             instances=tuple(listed),
             family_fingerprint=self.family.fingerprint,
-            tuning_value_exact=mean_of(self._utilities_at(setting)),
+            tuning_value_exact=self._value_at(setting),
+            tuned_with_weights=self.criterion.weights is not None,
             utility_range=self.family.utility_range,
             tolerance=self.family.tolerance,
             n_known=sum(print_ in self._fingerprints for print_ in prints),
@@ -105,6 +107,10 @@ class Generalization(TunedSample, ABC):
         surrogate_step: float | None = None,
     ) -> Guarantee:
         """Return every bound on what the best setting, or another one, does on new instances.
+
+        Bounds are about the expected utility. They hold for every setting at once, so also for one
+        that maximises something else than the mean; of a quantile or a tail mean on new instances
+        only held-out instances tell something, see `HeldOutEvaluation.interval`.
 
         Parameters
         ----------
@@ -151,7 +157,7 @@ class Generalization(TunedSample, ABC):
             surrogate = surrogate_class(self.family, finished, duals, surrogate_step)
         found = make_guarantee(
             tuned,
-            self.upper_bound_exact if duals is None else self.landscape.upper_bound_exact,
+            self.upper_bound_exact if duals is None else self._mean_landscape.upper_bound_exact,
             duals=duals,
             cover=self._cover_sums,
             delta=delta,
@@ -192,6 +198,7 @@ class Generalization(TunedSample, ABC):
         list of InstancesNeeded
             Fewest first; ``is_estimate`` tells extrapolations from proved numbers.
         """
+        self._need_mean("instances_needed")
         check_structure(self.family, structure)
         if structure is None:
             structure = self.family.structure_of(self.instances)
@@ -221,6 +228,9 @@ class Generalization(TunedSample, ABC):
         self, n_folds: int | None = None, random_state: RandomState = 0
     ) -> CrossValidation:
         """Tune without each fold of the instances in turn, and evaluate on the fold.
+
+        In every fold the same is maximised as in this result, and the estimate is the same
+        aggregate of all instances, each under the setting that was tuned without it.
 
         With one free parameter, exactly. With several, candidates are the best setting and the
         centres of the boxes of `cover`; each fold states how much better any other setting could

@@ -9,6 +9,7 @@ from typing import Any
 
 from certune.errors import InputError
 from certune.guarantees.bounded_mean import Interval, mean_interval
+from certune.guarantees.tail_interval import tail_interval
 from certune.pfaffian.bounds.arithmetic import probability
 from certune.scores import Score
 from certune.tuning.evaluation import Evaluation
@@ -60,7 +61,8 @@ class HeldOutEvaluation(Evaluation):
     family_fingerprint : str
         Hash of the family that was run.
     tuning_value_exact : Fraction
-        Mean utility of the setting on the instances that it was tuned on.
+        Mean utility of the setting on the instances that it was tuned on, or what else was
+        maximised.
     utility_range : tuple of float
         Smallest and largest utility of any instance.
     tolerance : float
@@ -73,6 +75,8 @@ class HeldOutEvaluation(Evaluation):
     independent : bool
         Whether the caller states that the instances are an independent draw from the distribution
         of the tuning instances, although some coincide with those.
+    tuned_with_weights : bool
+        Whether the tuning instances had weights; the instances here count the same.
     """
 
     instances: tuple[Any, ...] = field(kw_only=True, repr=False, compare=False)
@@ -83,6 +87,7 @@ class HeldOutEvaluation(Evaluation):
     n_known: int = field(kw_only=True)
     n_repeated: int = field(kw_only=True, default=0)
     independent: bool = field(kw_only=True, default=False)
+    tuned_with_weights: bool = field(kw_only=True, default=False)
 
     @property
     def optimism(self) -> float:
@@ -92,12 +97,15 @@ class HeldOutEvaluation(Evaluation):
     def interval(self, delta: float = 0.05, method: str = "betting") -> Interval:
         """Return a confidence interval for the expected utility of the tuned setting.
 
+        If something else than the mean was maximised, the interval is for that aggregate of the
+        distribution of utilities on new instances; no sample bounds the worst of all from below.
+
         Parameters
         ----------
         delta : float, default=0.05
             Probability that the interval misses it.
         method : {"betting", "hoeffding", "empirical-bernstein"}
-            Which inequality to use.
+            Which inequality to use for the mean.
 
         Raises
         ------
@@ -105,11 +113,15 @@ class HeldOutEvaluation(Evaluation):
             If some of the instances were used for tuning.
         """
         check_unseen(self.n_known, self.n_instances, self.independent)
-        found = mean_interval(self.utilities, delta, self.utility_range, method)
+        if self.criterion.is_plain:
+            found = mean_interval(self.utilities, delta, self.utility_range, method)
+        else:
+            aggregate = self.criterion.aggregate
+            found = tail_interval(self.utilities, aggregate, delta, self.utility_range)
         return _widened(found, self.tolerance, *self.utility_range)
 
     def comparisons(self, delta: float = 0.05, method: str = "betting") -> list[Comparison]:
-        """Compare the tuned setting with every default, instance by instance.
+        """Compare the tuned setting with every default, by the mean of paired differences.
 
         The intervals share `delta`: all of them hold together.
 
@@ -148,6 +160,10 @@ class HeldOutEvaluation(Evaluation):
                 f"{self.n_known} of the held-out instances coincide with tuning instances; that "
                 "they are an independent draw was stated, not checked"
             )
+        if not self.criterion.is_plain and self.baseline_utilities:
+            notes.append("comparisons with defaults are about mean utilities")
+        if self.tuned_with_weights:
+            notes.append("tuning instances had weights; held-out instances count the same")
         if self.n_repeated:
             notes.append(
                 f"{self.n_repeated} of the {self.n_instances} held-out instances repeat another: "
@@ -159,8 +175,11 @@ class HeldOutEvaluation(Evaluation):
         lines = [super().__str__()]
         unseen = not self.n_known or self.independent
         if unseen:
+            plain, name = self.criterion.is_plain, self.score.name
+            what = f"expected {name}" if plain else self.criterion.words(name)
+            where = "" if plain else ", on new instances"
             interval = self.interval().of_score(self.score)
-            lines.append(f"expected {self.score.name} of the tuned setting: {interval}")
+            lines.append(f"{what} of the tuned setting{where}: {interval}")
         tuning = float(self.score.of(self.tuning_value_exact))
         lines.append(f"on the tuning instances: {tuning:.4f}, optimism {self.optimism:+.4f}")
         if unseen:

@@ -1,10 +1,13 @@
-"""Claims about the mean of functions with smooth pieces, proved by a second algorithm.
+"""Claims about an aggregate of functions with smooth pieces, proved by a second algorithm.
 
-The maximum of such a mean is not a number that one could derive twice and compare; the claims are
-inequalities. They are proved here from the functions of the instances, without their sum: on a
+The maximum of such an aggregate is not a number that one could derive twice and compare; the claims
+are inequalities. They are proved here from the functions of the instances, without their sum: on a
 cell of half-width h around c a polynomial p differs from p(c) + p'(c) (x - c) by at most
-M h^2 / 2, where M bounds the second derivative. Slopes of all functions are added with their
-signs before a bound is taken, and cells that cannot be settled are halved.
+M h^2 / 2, where M bounds the second derivative. Cells that cannot be settled are halved.
+
+A mean, or the mean of the worst share, is at most the average with the weights that hold at the
+centre: for that, slopes of all functions are added with their signs before a bound is taken. A
+minimum or a quantile is at most that of the upper bounds of the functions.
 """
 
 from __future__ import annotations
@@ -12,11 +15,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
+from certune.aggregates import Criterion
 from certune.dual import DualFunction, PiecewiseFunction, PiecewisePolynomial
 from certune.dual.integers import nearest
 from certune.errors import CertificateError
@@ -28,6 +33,8 @@ MOST_ROUNDS = 60
 # Cells for each piece that may be open at once, so that time grows with the certificate only.
 CELLS_PER_PIECE = 200
 FEWEST_CELLS = 10_000
+# Lines that are looked at at once.
+MOST_NUMBERS = 2**21
 
 
 def check_best_point(certificate: Certificate) -> None:
@@ -38,33 +45,41 @@ def check_best_point(certificate: Certificate) -> None:
         raise CertificateError("The claimed optimal set is not in order within the domain.")
     if not any(low <= t <= high for low, high in certificate.best_region):
         raise CertificateError(f"The claimed best point {t!r} is outside of the optimal set.")
-    attained = sum((dual.enclose_exact(t)[0] for dual in certificate.duals), Fraction(0))
-    if attained < certificate.best_value * len(certificate.duals):
+    reached = [dual.enclose_exact(t)[0] for dual in certificate.duals]
+    if certificate.criterion.of(range(len(reached))).value(reached) < certificate.best_value:
         raise CertificateError(
             f"The claimed best value {nearest(certificate.best_value)!r} is not attained at {t!r}."
         )
 
 
-def prove_claims(certificate: Certificate, upper_bound: Fraction) -> None:
-    """Prove best value, optimal set and upper bound of the mean of the covered instances."""
+def prove_claims(certificate: Certificate, n_instances: int, largest: Fraction) -> None:
+    """Prove best value and optimal set of the covered instances, and the bound for all of them.
+
+    Instances without a function count with the largest utility in the bound.
+    """
     duals, best = certificate.duals, certificate.best_value
     check_best_point(certificate)
     low, high = duals[0].low, duals[0].high
-    _prove_at_most(duals, [(low, high)], upper_bound, "upper bound")
+    perfect = PiecewiseFunction.constant(low, high, largest, duals[0].name)
+    everyone = [*duals, *[perfect] * (n_instances - len(duals))]
+    criterion = certificate.criterion
+    _prove_at_most(everyone, criterion, [(low, high)], certificate.upper_bound, "upper bound")
     edges = [low, *(end for interval in certificate.best_region for end in interval), high]
     outside = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
-    _prove_at_most(duals, outside, best, "optimal set")
+    covered = criterion.of(range(len(duals)))
+    _prove_at_most(duals, covered, outside, best, "optimal set")
 
 
 def _prove_at_most(
     duals: Sequence[DualFunction],
+    criterion: Criterion,
     intervals: Sequence[tuple[float, float]],
     bound: Fraction,
     what: str,
 ) -> None:
-    """Prove that the mean is at most `bound` on closed intervals."""
+    """Prove that the aggregate is at most `bound` on closed intervals."""
     ends = np.unique(np.concatenate([(dual.starts, dual.stops) for dual in duals], axis=None))
-    total = min(max(nearest(bound * len(duals)), -sys.float_info.max), sys.float_info.max)
+    total = min(max(nearest(bound), -sys.float_info.max), sys.float_info.max)
     level = total - 2 * UNIT * abs(total)
     most = FEWEST_CELLS + CELLS_PER_PIECE * ends.size
     cells = [
@@ -73,8 +88,11 @@ def _prove_at_most(
     ]
     low = np.concatenate([edges[:-1] for edges in cells] or [np.empty(0)])
     high = np.concatenate([edges[1:] for edges in cells] or [np.empty(0)])
+    block = max(1, MOST_NUMBERS // len(duals))
     for _ in range(MOST_ROUNDS):
-        open_ = _upper_bounds(duals, low, high) > level
+        parts = [slice(start, start + block) for start in range(0, low.size, block)]
+        bounds = [_upper_bounds(duals, criterion, low[part], high[part]) for part in parts]
+        open_ = np.concatenate([*bounds, np.empty(0)]) > level
         low, high = low[open_], high[open_]
         if low.size == 0:
             return
@@ -83,15 +101,51 @@ def _prove_at_most(
             break
         low, high = np.concatenate((low, middle)), np.concatenate((middle, high))
     raise CertificateError(
-        f"The claimed {what} cannot be proved from the functions: around {low[0]!r} their mean may "
-        f"exceed {nearest(bound)!r}."
+        f"The claimed {what} cannot be proved from the functions: around {low[0]!r} their "
+        f"aggregate may exceed {nearest(bound)!r}."
     )
 
 
-def _upper_bounds(duals: Sequence[DualFunction], low: FloatArray, high: FloatArray) -> FloatArray:
-    """Bound the sum of all functions on cells, each within one piece or gap of every function."""
-    centre, slope, rest = np.zeros(low.size), np.zeros(low.size), np.zeros(low.size)
-    for dual in duals:
+class _Lines(NamedTuple):
+    """On each cell (columns) a line for each function (rows), and how far it may be off."""
+
+    centre: FloatArray
+    slope: FloatArray
+    rest: FloatArray
+
+
+def _upper_bounds(
+    duals: Sequence[DualFunction], criterion: Criterion, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Bound the aggregate on cells, each within one piece or gap of every function."""
+    lines = _lines(duals, low, high)
+    weights, limit = criterion.units(len(duals))
+    whole = np.array(weights, dtype=np.int64 if sum(weights) < 2**62 else object)
+    if not criterion.aggregate.averages:
+        tops = lines.centre + np.abs(lines.slope) + lines.rest
+        tops += 4 * UNIT * (np.abs(lines.centre) + np.abs(lines.slope) + lines.rest)
+        order = np.argsort(tops, axis=0, kind="stable")
+        place = np.argmax(np.cumsum(whole[order], axis=0) >= limit, axis=0)
+        columns = np.arange(low.size)
+        found: FloatArray = tops[order[place, columns], columns]
+        return found
+    # Any weights of at most w_i that add up to the limit give a bound from above.
+    order = np.argsort(lines.centre, axis=0, kind="stable")
+    before = np.cumsum(whole[order], axis=0) - whole[order]
+    amounts = np.zeros_like(before)
+    counted = np.minimum(np.maximum(limit - before, 0), whole[order])
+    np.put_along_axis(amounts, order, counted, axis=0)
+    shares = (amounts / limit).astype(np.float64)
+    centre, slope, rest = ((shares * part).sum(axis=0) for part in lines)
+    sizes = (shares * (np.abs(lines.centre) + np.abs(lines.slope) + lines.rest)).sum(axis=0)
+    bounds: FloatArray = centre + np.abs(slope) + rest + (len(duals) + 8) * UNIT * sizes
+    return bounds
+
+
+def _lines(duals: Sequence[DualFunction], low: FloatArray, high: FloatArray) -> _Lines:
+    lines = _Lines(*(np.zeros((len(duals), low.size)) for _ in range(3)))
+    for number, dual in enumerate(duals):
+        centre, slope, rest = (part[number] for part in lines)
         rows = np.searchsorted(dual.starts, low, side="right") - 1
         in_gap = high > dual.stops[rows]
         if isinstance(dual, PiecewiseFunction):
@@ -105,9 +159,7 @@ def _upper_bounds(duals: Sequence[DualFunction], low: FloatArray, high: FloatArr
             tops = np.append(dual.gap_upper, 0.0)
             centre += np.where(in_gap, tops[rows], 0.0)
             _add_polynomials(dual, rows, ~in_gap, low, high, centre, slope, rest)
-    total = np.abs(centre) + np.abs(slope) + rest
-    bounds: FloatArray = centre + np.abs(slope) + rest + (len(duals) + 4) * UNIT * total
-    return bounds
+    return lines
 
 
 def _add_polynomials(

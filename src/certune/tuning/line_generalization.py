@@ -29,14 +29,18 @@ class LineGeneralization(Generalization):
     """
 
     def _cross_validation(self, n_folds: int | None, random_state: RandomState) -> CrossValidation:
-        return cross_validate(self._known_functions, n_folds, random_state, self._run_at)
+        criterion = self.criterion.of(range(len(self.duals)))
+        functions = self._known_functions
+        return cross_validate(functions, n_folds, random_state, self._run_at, criterion)
 
     def _bootstrap(self, n_resamples: int, random_state: RandomState) -> Bootstrap:
+        self._need_mean("bootstrap")
         return bootstrap(self._refinement, n_resamples, random_state, self._smooth)
 
     def _learning_curve(
         self, sizes: Sequence[int] | None, n_splits: int, random_state: RandomState
     ) -> LearningCurve:
+        self._need_mean("learning_curve")
         return learning_curve(
             self._refinement, sizes, n_splits, random_state, self._run_at, self._smooth
         )
@@ -67,6 +71,8 @@ class LineGeneralization(Generalization):
         Selection
             The setting, and the interval around it that the rule found.
         """
+        if rule in ("one-standard-error", "guaranteed"):
+            self._need_mean(f"the rule {rule!r}")
         span = Fraction(self.family.utility_range[1]) - Fraction(self.family.utility_range[0])
         chosen = chosen_by(
             rule,

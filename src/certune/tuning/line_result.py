@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from certune.aggregates import Criterion
 from certune.dual import DualFunction, PiecewiseFunction
 from certune.errors import CertificateError, ParameterError
 from certune.space import Segment
@@ -33,7 +34,8 @@ class LineTuningResult(LineGeneralization, TuningResult):
         The line of settings: ``segment.at(t)`` is the setting at coordinate t. For a real
         parameter t is the parameter itself; for two weights they are (1 - t, t).
     landscape : PiecewiseFunction or PiecewisePolynomial
-        Exact mean utility over the finished instances, as a function of t.
+        Exact mean utility over the finished instances, or what else was maximised, as a function
+        of t.
     duals : list of PiecewiseFunction or PiecewisePolynomial
         Exact utility of each finished instance.
     failures : dict of int to str
@@ -80,10 +82,15 @@ class LineTuningResult(LineGeneralization, TuningResult):
             for place, number in enumerate(kept)
             if number < len(self.duals)
         }
-        return tune_again(self, [self.instances[number] for number in kept], finished, n_jobs)
+        others = [self.instances[number] for number in kept]
+        return tune_again(self, others, finished, self.criterion.of(kept), n_jobs)
 
     def with_instances(
-        self, instances: Iterable[Any], n_jobs: int | None = 1, timeout: float | None = None
+        self,
+        instances: Iterable[Any],
+        n_jobs: int | None = 1,
+        timeout: float | None = None,
+        weights: Iterable[Any] | None = None,
     ) -> LineTuningResult:
         """Return the result for these and further instances, at the cost of the further ones.
 
@@ -93,12 +100,20 @@ class LineTuningResult(LineGeneralization, TuningResult):
             Further instances of the family. Unfinished ones of this result are finished too.
         n_jobs, timeout
             As in :func:`certune.tune`.
+        weights : iterable of number, optional
+            Weights of all instances, those of this result first. Needed if it has weights.
         """
         from certune.tuning.search import tune_again
 
-        further = checked_instances(self.family, instances)
+        listed = [*self.instances, *checked_instances(self.family, instances)]
+        if weights is None and self.criterion.weights is not None:
+            raise ParameterError(
+                "This result has weights: pass those of all instances, of which the first "
+                f"{len(self.instances)} are {list(self.criterion.weights)}."
+            )
+        criterion = Criterion.checked(self.criterion.aggregate, weights, len(listed))
         known = dict(enumerate(self.duals))
-        return tune_again(self, [*self.instances, *further], known, n_jobs, timeout)
+        return tune_again(self, listed, known, criterion, n_jobs, timeout)
 
     @property
     def best_region(self) -> list[tuple[float, float]]:
@@ -131,6 +146,7 @@ class LineTuningResult(LineGeneralization, TuningResult):
             self.duals,
             self.landscape,
             self.upper_bound_exact,
+            self.criterion,
             self.failures,
         )
 

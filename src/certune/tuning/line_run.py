@@ -14,8 +14,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from certune.aggregates import Criterion
 from certune.deadline import Stop, TimeIsUp, current_stop, under
-from certune.dual import DualFunction, mean
+from certune.dual import DualFunction, aggregated
 from certune.errors import CertificateError, TuningError
 from certune.families.base import Family
 from certune.space import Segment
@@ -24,7 +25,7 @@ from certune.tuning.executors import Crew
 from certune.tuning.instances import failure_of, instance_name
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.log import RunLog
-from certune.tuning.progress import Callback, Progress, asked, blend
+from certune.tuning.progress import Callback, Progress, asked, upper_bound_of
 from certune.tuning.run_store import RunStore
 from certune.tuning.status import Status
 from certune.tuning.workplace import RunOptions
@@ -43,6 +44,8 @@ class LineRun:
         The line of its free parameter.
     store : RunStore, optional
         Where finished functions are found, and kept.
+    criterion : Criterion, optional
+        What is maximised over the instances; by default their mean.
 
     Attributes
     ----------
@@ -58,8 +61,10 @@ class LineRun:
         instances: list[Any],
         segment: Segment,
         store: RunStore | None = None,
+        criterion: Criterion | None = None,
     ) -> None:
         self.family = family
+        self.criterion = criterion or Criterion()
         self.instances = instances
         self.segment = segment
         self.finished: dict[int, DualFunction] = {} if store is None else store.found()
@@ -151,7 +156,18 @@ class LineRun:
             n_pieces=self._n_pieces,
             utility_range=self.family.utility_range,
             duals=tuple(self._in_order),
+            criterion=self.criterion.of([*self._order, *self._others]),
         )
+
+    @property
+    def _order(self) -> list[int]:
+        """Numbers of the instances whose functions were reported, in their order."""
+        return [number for number in range(self._n_seen) if number not in self.failures]
+
+    @property
+    def _others(self) -> list[int]:
+        seen = set(self._order)
+        return [number for number in range(len(self.instances)) if number not in seen]
 
     def result(self, status: Status | None, crew: Crew) -> LineTuningResult:
         """Return the result of what is finished, which must be something.
@@ -174,15 +190,17 @@ class LineRun:
             for place, number in enumerate(others)
             if number in self.failures
         }
-        landscape = mean(duals)
+        criterion = self.criterion.of([*numbers, *others])
+        landscape = aggregated(duals, criterion.of(range(len(duals))))
         runs = PlainRuns(self.family, instances, self.segment.at(landscape.best_point))
         runs.leave_out(failures)
         status = _run(runs, len(duals), status, crew)
         promised = [dual.enclose_exact(landscape.best_point) for dual in duals]
-        evaluation = runs.evaluation(known={n: lower for n, (lower, _) in enumerate(promised)})
+        known = {n: lower for n, (lower, _) in enumerate(promised)}
+        evaluation = runs.evaluation(known=known, criterion=criterion)
         for number, (lower, upper) in enumerate(promised):
             self._confirm(evaluation.instance_names[number], lower, upper, runs.reached(number))
-        upper_bound = self._upper_bound(landscape, len(duals))
+        upper_bound = self._upper_bound(landscape, duals, criterion)
         if status is None and failures:
             status = Status.INCOMPLETE
         return LineTuningResult(
@@ -206,11 +224,13 @@ class LineRun:
         seen = self._n_seen if status is Status.STOPPED else len(self.instances)
         return sorted(number for number in self.finished if number < seen)
 
-    def _upper_bound(self, landscape: DualFunction, n_finished: int) -> Fraction:
+    def _upper_bound(
+        self, landscape: DualFunction, duals: Sequence[DualFunction], criterion: Criterion
+    ) -> Fraction:
         largest = Fraction(self.family.utility_range[1])
         if not self.family.proves_duals:
             return largest
-        return blend(landscape.upper_bound_exact, n_finished, largest, len(self.instances))
+        return upper_bound_of(landscape, duals, criterion, len(self.instances), largest)
 
     def _proved(self, landscape: DualFunction, upper_bound: Fraction) -> Status:
         """What the functions of all instances prove."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from certune.aggregates import Criterion
 from certune.families.base import Family
 from certune.scores import Score
 from certune.space import ParameterSpace, Segment
@@ -224,9 +225,9 @@ def spoken_seconds(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def header(family: Family, n_instances: int, space: ParameterSpace, segment: Segment) -> str:
+def header(family: Family, n_instances: int, segment: Segment, criterion: Criterion) -> str:
     """Return what is tuned and how to read the columns."""
-    free = next(item.name for item in space.parameters if item.n_free)
+    free = next(item.name for item in family.space.parameters if item.n_free)
     between = f"{free} in [{segment.low:g}, {segment.high:g}]"
     if isinstance(segment.origin[free], tuple):
         ends = segment.at(segment.low)[free], segment.at(segment.high)[free]
@@ -235,7 +236,7 @@ def header(family: Family, n_instances: int, space: ParameterSpace, segment: Seg
         (
             f"certune: exact tuning of {family!r}",
             f"{n_instances} instance{'s' * (n_instances != 1)}, free parameter {between}",
-            f"best:  best mean {family.score} over the finished instances",
+            f"best:  best {criterion.words(str(family.score))}, over the finished instances",
             "bound: no setting is better over all instances; an unfinished one counts as perfect",
             "gap:   from the bound to what is sure over all instances",
         )

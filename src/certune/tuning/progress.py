@@ -12,7 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from certune.dual import DualFunction, mean
+from certune.aggregates import Criterion, Mean
+from certune.dual import DualFunction, PiecewiseFunction, aggregated
 from certune.errors import TuningError
 
 Callback: TypeAlias = Callable[[Any], Any]
@@ -38,9 +39,64 @@ def asked(callbacks: Sequence[Callback], state: Any) -> bool:
     return stop
 
 
-def blend(finished: Fraction, n_finished: int, unfinished: Fraction, n_instances: int) -> Fraction:
+def upper_bound_of(
+    landscape: DualFunction,
+    duals: Sequence[DualFunction],
+    criterion: Criterion,
+    n_instances: int,
+    largest: Fraction,
+) -> Fraction:
+    """Bound the aggregate over all instances, of which the first ones have functions.
+
+    Parameters
+    ----------
+    landscape : DualFunction
+        Aggregate of the functions.
+    duals : sequence of DualFunction
+        The functions.
+    criterion : Criterion
+        The aggregate, with the weights of all instances.
+    n_instances : int
+        Number of all instances.
+    largest : Fraction
+        Largest utility, which the instances without a function may have.
+    """
+    n_missing = n_instances - len(duals)
+    if not n_missing:
+        return landscape.upper_bound_exact
+    if isinstance(criterion.aggregate, Mean):
+        return _blend(landscape.upper_bound_exact, len(duals), criterion, n_instances, largest)
+    perfect = PiecewiseFunction.constant(landscape.low, landscape.high, largest, landscape.name)
+    return aggregated([*duals, *[perfect] * n_missing], criterion).upper_bound_exact
+
+
+def sure_value_of(
+    landscape: DualFunction,
+    duals: Sequence[DualFunction],
+    criterion: Criterion,
+    n_instances: int,
+    lowest: Fraction,
+) -> Fraction:
+    """Return what the best setting so far is sure to reach over all instances.
+
+    Parameters are as for :func:`upper_bound_of`, with the lowest utility.
+    """
+    n_missing = n_instances - len(duals)
+    if not n_missing:
+        return landscape.max_exact
+    if isinstance(criterion.aggregate, Mean):
+        return _blend(landscape.max_exact, len(duals), criterion, n_instances, lowest)
+    known = [dual.enclose_exact(landscape.best_point)[0] for dual in duals]
+    return criterion.value([*known, *[lowest] * n_missing])
+
+
+def _blend(
+    finished: Fraction, n_finished: int, criterion: Criterion, n_instances: int, utility: Fraction
+) -> Fraction:
     """Return the mean over all instances if each unfinished one has the same given utility."""
-    return (finished * n_finished + unfinished * (n_instances - n_finished)) / n_instances
+    weights, total = criterion.units(n_instances)
+    known = sum(weights[:n_finished])
+    return (finished * known + utility * (total - known)) / total
 
 
 @dataclass(frozen=True)
@@ -59,11 +115,14 @@ class Progress:
         Smallest and largest utility that an unfinished instance can have.
     duals : tuple of DualFunction
         The finished functions, in the order of the instances.
+    criterion : Criterion
+        What is maximised: the mean unless something else was asked for. Weights are in the order
+        of the functions, then those of unfinished instances.
 
     Notes
     -----
-    The mean over the finished instances is only computed when a value that needs it is asked for:
-    O(B log B) for B breakpoints in all.
+    The aggregate over the finished instances is only computed when a value that needs it is asked
+    for: O(B log B) for B breakpoints in all.
     """
 
     elapsed: float
@@ -72,11 +131,12 @@ class Progress:
     n_pieces: int
     utility_range: tuple[float, float]
     duals: tuple[DualFunction, ...] = field(repr=False)
+    criterion: Criterion = field(default=Criterion(), repr=False)
 
     @cached_property
     def landscape(self) -> DualFunction:
-        """Exact mean over the finished instances."""
-        return mean(self.duals)
+        """Exact mean, or other aggregate, over the finished instances."""
+        return aggregated(self.duals, self.criterion.of(range(self.n_finished)))
 
     @property
     def counts(self) -> tuple[str, str]:
@@ -85,25 +145,26 @@ class Progress:
 
     @property
     def best_value(self) -> float:
-        """Best mean utility over the finished instances."""
+        """Best mean, or other aggregate, of the utility over the finished instances."""
         return self.landscape.max()
 
     @property
     def upper_bound(self) -> float:
-        """Bound of the best mean utility over all instances, finished or not."""
+        """Bound of the best aggregate over all instances, finished or not."""
         return float(self._upper_bound)
 
     @property
     def gap(self) -> float:
         """Upper bound minus what the incumbent is sure to reach, both over all instances."""
         low = Fraction(self.utility_range[0])
-        sure = blend(self.landscape.max_exact, self.n_finished, low, self.n_instances)
-        return float(self._upper_bound - sure)
+        known = self.landscape, self.duals, self.criterion, self.n_instances
+        return float(self._upper_bound - sure_value_of(*known, low))
 
     @cached_property
     def _upper_bound(self) -> Fraction:
         high = Fraction(self.utility_range[1])
-        return blend(self.landscape.upper_bound_exact, self.n_finished, high, self.n_instances)
+        known = self.landscape, self.duals, self.criterion, self.n_instances
+        return upper_bound_of(*known, high)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
+from certune.aggregates import Criterion
 from certune.dual.scales import middle
 from certune.errors import ParameterError
 from certune.families.base import Family
@@ -27,7 +28,8 @@ ROBUST_SHARE = 0.01
 class TuningResult(Generalization):
     """Result of :func:`certune.tune`: what holds for one free parameter and for several.
 
-    Values are means over all instances. `segment`, `landscape` and `duals` are a line of settings
+    Values are means over all instances, or what else was maximised over them, `criterion`.
+    `segment`, `landscape` and `duals` are a line of settings
     and the exact functions along it: with one free parameter, all settings; with several, those of
     a line through the best setting.
 
@@ -64,13 +66,18 @@ class TuningResult(Generalization):
         return dict(self.evaluation.params)
 
     @property
+    def criterion(self) -> Criterion:
+        """What was maximised: an aggregate of the utilities, the mean by default, and weights."""
+        return self.evaluation.criterion
+
+    @property
     def best_value_exact(self) -> Fraction:
-        """Mean utility of `best_params` over all instances."""
+        """Mean utility of `best_params` over all instances, or what else was maximised."""
         return self.evaluation.value_exact
 
     @property
     def best_value(self) -> float:
-        """Mean utility of `best_params` over all instances, correctly rounded."""
+        """`best_value_exact`, correctly rounded."""
         return self.evaluation.value
 
     @property
@@ -194,7 +201,8 @@ class TuningResult(Generalization):
         from certune.report import draw_landscape, landscape_figure
 
         score = self.family.score
-        title = f"{self.status.name}: best mean {score.name} {self.best_score:.6g}"
+        what = self.criterion.words(score.name)
+        title = f"{self.status.name}: best {what} {self.best_score:.6g}"
         if ax is None:
             names = self.instance_names[: len(self.duals)]
             return landscape_figure(
@@ -209,6 +217,7 @@ class TuningResult(Generalization):
                 path=path,
                 score=score,
                 robust=self._robust_point(None),
+                criterion=self.criterion,
             )
         if path is not None:
             raise ParameterError("Pass either path or ax: whoever made the axes saves the figure.")
@@ -220,6 +229,7 @@ class TuningResult(Generalization):
             log_scale=self._is_logarithmic,
             score=score,
             robust=self._robust_point(None),
+            criterion=self.criterion,
         )
         ax.set(xlabel=self.landscape.name, title=title)
         return ax.figure

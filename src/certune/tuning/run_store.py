@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from certune.aggregates import Criterion
 from certune.dual import DualFunction
 from certune.errors import CertificateError, InputError
 from certune.families.base import Family
 from certune.runs import RunDirectory
 from certune.space import Segment
 from certune.tuning.instances import instance_name
-from certune.tuning.schema import segment_data, written
+from certune.tuning.schema import criterion_data, segment_data, written
 
 
 class RunStore:
@@ -27,10 +28,18 @@ class RunStore:
         The algorithm.
     instances : list
         The instances of the run, of which any may be known to the folder.
+    criterion : Criterion
+        What is maximised; functions do not depend on it.
     """
 
-    def __init__(self, directory: RunDirectory, family: Family, instances: list[Any]) -> None:
-        self._family = family
+    def __init__(
+        self,
+        directory: RunDirectory,
+        family: Family,
+        instances: list[Any],
+        criterion: Criterion,
+    ) -> None:
+        self._family, self._criterion = family, criterion
         self._instances = instances
         self._fingerprints = [family.instance_fingerprint(item) for item in instances]
         self._directory = directory
@@ -44,6 +53,7 @@ class RunStore:
             self._instances,
             self._fingerprints,
             segment=segment_data(segment),
+            **criterion_data(self._criterion),
         )
         known = ((n, self._directory.find(print_)) for n, print_ in enumerate(self._fingerprints))
         return {number: dual for number, dual in known if dual is not None and _fits(dual, segment)}
@@ -63,14 +73,17 @@ class RunStore:
 
 @contextmanager
 def opened_store(
-    path: str | os.PathLike[str] | None, family: Family, instances: list[Any]
+    path: str | os.PathLike[str] | None,
+    family: Family,
+    instances: list[Any],
+    criterion: Criterion,
 ) -> Iterator[RunStore | None]:
     """Hold a run directory, if there is to be one."""
     if path is None:
         yield None
         return
     with opened_directory(path, family) as directory:
-        yield RunStore(directory, family, instances)
+        yield RunStore(directory, family, instances, criterion)
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from certune.dual import DualFunction, PiecewiseFunction
+from certune.aggregates import Criterion
+from certune.dual import DualFunction, PiecewiseFunction, mean
 from certune.dual.integers import rounded_up
 from certune.errors import ParameterError
 from certune.families.base import Family
@@ -41,6 +42,10 @@ class TunedSample:
     instances: list[Any]
 
     if TYPE_CHECKING:
+
+        @property
+        def criterion(self) -> Criterion:
+            """What was maximised."""
 
         @property
         def segment(self) -> Segment:
@@ -142,6 +147,25 @@ class TunedSample:
             return self.evaluation.utilities[:count]
         return tuple(self.family.run_exact(item, setting) for item in self.instances[:count])
 
+    def _value_at(self, setting: dict[str, Any]) -> Fraction:
+        """What was maximised, at a setting, over the instances that bounds are about."""
+        utilities = self._utilities_at(setting)
+        return self.criterion.of(range(len(utilities))).value(utilities)
+
+    @cached_property
+    def _mean_landscape(self) -> DualFunction:
+        """Mean utility along the line, whatever was maximised."""
+        return self.landscape if self.criterion.is_plain else mean(self.duals)
+
+    def _need_mean(self, what: str) -> None:
+        """Raise `ParameterError` for what is known of the mean without weights only."""
+        if not self.criterion.is_plain:
+            raise ParameterError(
+                f"{what} is about the mean utility, and this result has maximised the "
+                f"{self.criterion.words('utility')}: use cross_validate, or evaluate and guarantee "
+                "with held-out instances."
+            )
+
     def _tuned_at(self, setting: dict[str, Any]) -> Tuned:
         utilities = self._lowered(self._utilities_at(setting))
         low, high = (Fraction(end) for end in self.family.utility_range)
@@ -172,6 +196,11 @@ class TunedSample:
             notes.append(
                 f"tuning ended early: only the {len(duals)} finished of {len(self.instances)} "
                 "instances count"
+            )
+        if not self.criterion.is_plain:
+            notes.append(
+                f"tuning has maximised the {self.criterion.words('utility')}; these bounds are "
+                "about the expected utility of the setting, in which all instances count the same"
             )
         if not self.family.proves_duals:
             notes.append(

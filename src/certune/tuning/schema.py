@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NoReturn
 
+from certune.aggregates import Criterion, aggregate_from
 from certune.dual.codec import MOST_BITS, is_real
-from certune.errors import CertificateError
+from certune.errors import CertificateError, InputError, ParameterError
 from certune.space import Segment
 
 # Decimal digits are converted in quadratic time; longer fractions are hexadecimal.
@@ -100,6 +101,37 @@ def _fraction(value: object) -> Fraction | None:
     return None
 
 
+def criterion_data(criterion: Criterion) -> dict[str, Any]:
+    """Return what is maximised as fields of JSON data; nothing for the mean without weights."""
+    if criterion.is_plain:
+        return {}
+    weights = None if criterion.weights is None else [str(weight) for weight in criterion.weights]
+    return {"aggregate": list(criterion.aggregate.code), "weights": weights}
+
+
+def criterion_from(stored: Mapping[str, Any] | Fields, n_instances: int) -> Criterion:
+    """Return the criterion of JSON data that may have its fields.
+
+    Raises
+    ------
+    CertificateError
+        If they are something else.
+    """
+    if "aggregate" not in stored and "weights" not in stored:
+        return Criterion()
+    known = {name: stored[name] if name in stored else None for name in ("aggregate", "weights")}
+    fields = Fields(known, known, "a criterion")
+    try:
+        aggregate = aggregate_from(fields.texts("aggregate"))
+        weights = None if known["weights"] is None else fields.texts("weights")
+        made = Criterion.checked(aggregate, weights, n_instances)
+    except (InputError, ParameterError) as error:
+        raise CertificateError(f"what is maximised cannot be read: {error}") from None
+    if criterion_data(made) != known:
+        raise CertificateError(f"what is maximised is not in its usual form: {shown(known)}.")
+    return made
+
+
 def segment_data(segment: Segment) -> dict[str, Any]:
     """Return a segment as JSON data."""
     return {
@@ -146,6 +178,9 @@ class Fields:
 
     def __getitem__(self, name: str) -> Any:
         return self._stored[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._stored
 
     def text(self, name: str) -> str:
         """Return a short string."""

@@ -35,6 +35,7 @@ class SealedCertificate(ABC):
     FORMAT_NAME: ClassVar[str]
     FORMAT_VERSION: ClassVar[int] = 3
     OWN_FIELDS: ClassVar[tuple[str, ...]]
+    OPTIONAL_FIELDS: ClassVar[tuple[str, ...]] = ()
 
     family: dict[str, Any]
     family_fingerprint: str
@@ -157,7 +158,8 @@ class SealedCertificate(ABC):
                 f"this has format version {str(known.get('format_version'))[:60]}, expected "
                 f"{cls.FORMAT_VERSION}: read it with the version of certune that wrote it."
             )
-        fields = Fields(stored, (*_COMMON, *cls.OWN_FIELDS), f"a {cls.FORMAT_NAME}")
+        optional = [name for name in cls.OPTIONAL_FIELDS if name in known]
+        fields = Fields(stored, (*_COMMON, *cls.OWN_FIELDS, *optional), f"a {cls.FORMAT_NAME}")
         try:
             return cls(
                 family=fields.description("family"),

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from certune.aggregates import Aggregate, Criterion
 from certune.checks import as_float, as_n_jobs
 from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
@@ -49,8 +50,12 @@ def tune(
     run_dir: str | os.PathLike[str] | None = None,
     on_error: str = "raise",
     timeout_per_instance: float | None = None,
+    aggregate: str | Aggregate = "mean",
+    weights: Iterable[Any] | None = None,
 ) -> TuningResult:
     """Find the setting with the best mean utility over instances, and prove that it is best.
+
+    Instead of the mean, the worst instance, a quantile or the mean of a tail can be maximised.
 
     Parameters
     ----------
@@ -95,6 +100,14 @@ def tune(
         and with the lowest utility in the value. For one free parameter.
     timeout_per_instance : float, optional
         Seconds after which an instance has failed. For one free parameter.
+    aggregate : {"mean", "min"} or Quantile or CVaR, default="mean"
+        What is maximised over the instances: their mean utility, that of the worst instance, the
+        utility that all but a share of the worst reach (:class:`certune.Quantile`), or the mean of
+        such a share (:class:`certune.CVaR`). Worst is meant in the direction of the score. For one
+        free parameter.
+    weights : iterable of number, optional
+        A positive weight for each instance; by default all count the same. A float is the decimal
+        number that it is written as. For one free parameter.
 
     Returns
     -------
@@ -132,6 +145,8 @@ def tune(
     _check_instance_options(space.n_free, on_error, timeout_per_instance)
     check_search_options(family, method, gap, max_nodes, random_state)
     listed = checked_instances(family, instances)
+    criterion = Criterion.checked(aggregate, weights, len(listed))
+    _check_criterion(space.n_free, criterion)
     if space.n_free == 0:
         raise ParameterError(
             f"tune needs a free parameter, but {family!r} has none: give one a range."
@@ -144,8 +159,8 @@ def tune(
     # In a context of its own: however the run ends, no stop of it is left behind.
     context = contextvars.copy_context()
     if space.n_free == 1:
-        with opened_store(run_dir, family, listed) as store:
-            run = LineRun(family, listed, space.default_segment(), store)
+        with opened_store(run_dir, family, listed, criterion) as store:
+            run = LineRun(family, listed, space.default_segment(), store, criterion)
             result = context.run(_tune_line, run, options)
             if store is not None:
                 store.conclude(result)
@@ -163,12 +178,13 @@ def tune_again(
     result: LineTuningResult,
     instances: list[Any],
     finished: Mapping[int, DualFunction],
+    criterion: Criterion,
     n_jobs: int | None,
     timeout: float | None = None,
 ) -> LineTuningResult:
     """Return the result for other instances, of which some have a function already."""
     _check_options(timeout, n_jobs, (), False)
-    run = LineRun(result.family, instances, result.segment)
+    run = LineRun(result.family, instances, result.segment, criterion=criterion)
     run.finished.update(finished)
     seconds = math.inf if timeout is None else float(timeout)
     options = RunOptions(n_jobs, (), False, seconds)
@@ -177,7 +193,7 @@ def tune_again(
 
 def _tune_line(run: LineRun, options: RunOptions) -> LineTuningResult:
     family, instances, segment = run.family, run.instances, run.segment
-    heading = header(family, len(instances), family.space, segment)
+    heading = header(family, len(instances), segment, run.criterion)
     log = RunLog(heading, options.progress, score=family.score, timeout=options.timeout)
     with log, options.workplace(family) as place:
         try:
@@ -219,6 +235,14 @@ def _check_instance_options(n_free: int, on_error: object, limit: Any) -> None:
         raise ParameterError(
             "on_error and timeout_per_instance are for one free parameter, whose instances are "
             f"finished one by one; this family has {n_free}."
+        )
+
+
+def _check_criterion(n_free: int, criterion: Criterion) -> None:
+    if n_free > 1 and not criterion.is_plain:
+        raise ParameterError(
+            "aggregate and weights are for one free parameter, along which all utilities are "
+            f"known; this family has {n_free}, of which the mean utility is maximised."
         )
 
 

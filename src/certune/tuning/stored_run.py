@@ -10,15 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from certune.dual import DualFunction, mean
+from certune.aggregates import Criterion
+from certune.dual import DualFunction, aggregated
 from certune.errors import CertuneError, InputError
 from certune.runs import Journal
 from certune.runs.directory import FORMAT, function_path, read_events, read_function
 from certune.space import Segment
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.certificate import Certificate
-from certune.tuning.progress import blend
-from certune.tuning.schema import segment_from, written
+from certune.tuning.progress import upper_bound_of
+from certune.tuning.schema import criterion_from, segment_from, written
 from certune.tuning.search_steps import number_from, setting_from
 from certune.tuning.status import Status
 from certune.tuning.verification import load_certificate
@@ -47,6 +48,8 @@ class StoredRun:
         Why instances have no function, by their number, where that was an error.
     damaged : tuple of str
         What could not be read, in words; the next run computes it again.
+    criterion : Criterion
+        What the last run maximised.
     """
 
     path: Path
@@ -57,10 +60,11 @@ class StoredRun:
     failures: dict[int, str]
     damaged: tuple[str, ...]
     largest: Fraction = field(repr=False)
+    criterion: Criterion = field(default=Criterion(), repr=False)
 
     @cached_property
     def landscape(self) -> DualFunction:
-        """Exact mean utility over the finished instances.
+        """Exact mean utility over the finished instances, or what else was maximised.
 
         Raises
         ------
@@ -69,23 +73,27 @@ class StoredRun:
         """
         if not self.duals:
             raise InputError(f"no instance of {self.path} is finished")
-        return mean([self.duals[number] for number in sorted(self.duals)])
+        finished = sorted(self.duals)
+        return aggregated([self.duals[n] for n in finished], self.criterion.of(finished))
 
     @property
     def best_params(self) -> dict[str, Any]:
-        """The setting with the best mean utility over the finished instances."""
+        """The best setting for the finished instances."""
         return self.segment.at(self.landscape.best_point)
 
     @property
     def best_value(self) -> float:
-        """Its mean utility over the finished instances."""
+        """Its mean utility over the finished instances, or what else was maximised."""
         return self.landscape.max()
 
     @property
     def upper_bound(self) -> float:
-        """No setting has a larger mean utility over all instances."""
-        bound = self.landscape.upper_bound_exact
-        return float(blend(bound, len(self.duals), self.largest, len(self.instance_names)))
+        """No setting has a larger mean utility over all instances, or what else was maximised."""
+        finished, count = sorted(self.duals), len(self.instance_names)
+        others = [number for number in range(count) if number not in self.duals]
+        duals = [self.duals[number] for number in finished]
+        criterion = self.criterion.of([*finished, *others])
+        return float(upper_bound_of(self.landscape, duals, criterion, count, self.largest))
 
     @property
     def certificate(self) -> Certificate | BoxCertificate:
@@ -101,7 +109,8 @@ class StoredRun:
         if self.duals:
             setting = ", ".join(f"{name} = {value}" for name, value in self.best_params.items())
             lines.append(
-                f"best mean utility over them {self.best_value:.6g} at {setting}; bound over all "
+                f"best {self.criterion.words('utility')} over them {self.best_value:.6g} at "
+                f"{setting}; bound over all "
                 f"{self.upper_bound:.6g}"
             )
         for number, why in self.failures.items():
@@ -233,6 +242,7 @@ def _stored(path: Path, family: str, events: list[Any]) -> StoredRun:
         failures={n: reasons[p] for n, p in enumerate(prints) if p in reasons and n not in duals},
         damaged=tuple(damaged),
         largest=Fraction(start["utility_range"][1]),
+        criterion=criterion_from(start, len(names)),
     )
 
 

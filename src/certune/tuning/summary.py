@@ -69,7 +69,7 @@ def _optimum(result: TuningResult) -> list[Row]:
     fraction = _fraction(score.of(result.best_value_exact))
     return [
         ("status", str(result.status)),
-        ("best value", f"{result.best_score:.6g}{fraction}, mean {score}"),
+        ("best value", f"{result.best_score:.6g}{fraction}, {result.criterion.words(str(score))}"),
         (score.bound_name, f"{result.score_bound:.6g}, gap {gap}"),
     ]
 
@@ -85,7 +85,7 @@ def _robust(result: LineTuningResult) -> str:
     if result.robust_params == result.best_params:
         return shown
     score = result.family.score
-    worth = f"{score.of(result.robust_value):.6g}, mean {score}"
+    worth = f"{score.of(result.robust_value):.6g}, {result.criterion.words(str(score))}"
     return f"{shown} ({worth}): the middle of the widest interval with hardly a loss"
 
 

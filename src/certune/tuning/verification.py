@@ -28,7 +28,6 @@ from certune.tuning.claims import claims_from
 from certune.tuning.inequalities import check_best_point, prove_claims
 from certune.tuning.instances import checked_family, checked_instances, instance_name
 from certune.tuning.origin import check_origin
-from certune.tuning.progress import blend
 from certune.tuning.proofs import Case, check_runs, check_windows, demand
 from certune.tuning.schema import shown
 from certune.tuning.sealed import SealedCertificate
@@ -40,6 +39,8 @@ class VerificationReport:
 
     Attributes
     ----------
+    aggregate : str
+        What was maximised, in words.
     n_instances, n_covered : int
         All instances, and those whose exact functions are in the certificate.
     n_pieces, n_gaps : int
@@ -63,6 +64,7 @@ class VerificationReport:
     upper_bound: Fraction
     tolerance: float
     elapsed: float
+    aggregate: str = "mean utility"
 
     @property
     def optimal(self) -> bool:
@@ -73,10 +75,10 @@ class VerificationReport:
     def __str__(self) -> str:
         proved = "optimality" if self.optimal else f"the upper bound {float(self.upper_bound):.6g}"
         return (
-            f"certificate verified: {proved} on {self.n_instances} instances, best mean utility "
-            f"{float(self.best_value):.6g} on {self.n_covered} of them; {self.n_pieces} pieces and "
-            f"{self.n_gaps} gaps proved again, {self.n_runs} plain runs agree, "
-            f"{self.elapsed:.1f} s"
+            f"certificate verified: {proved} on {self.n_instances} instances, best "
+            f"{self.aggregate} {float(self.best_value):.6g} on {self.n_covered} of them; "
+            f"{self.n_pieces} pieces and {self.n_gaps} gaps proved again, {self.n_runs} plain runs "
+            f"agree, {self.elapsed:.1f} s"
         )
 
 
@@ -164,6 +166,7 @@ def verify(
         upper_bound=certificate.upper_bound,
         tolerance=family.tolerance,
         elapsed=time.perf_counter() - started,
+        aggregate=certificate.criterion.words("utility"),
     )
 
 
@@ -215,17 +218,13 @@ def _check_claims(certificate: Certificate, family: Family, n_instances: int) ->
     largest = Fraction(family.utility_range[1])
     n_covered = len(certificate.duals)
     if len(constants) < n_covered:
-        # The largest bound of the covered instances that the claim for all of them allows.
-        others = largest * (n_instances - n_covered)
-        bound = (certificate.upper_bound * n_instances - others) / n_covered
-        prove_claims(certificate, bound)
+        prove_claims(certificate, n_instances, largest)
         return
-    derived = claims_from(constants)
-    bound = blend(derived.upper_bound, n_covered, largest, n_instances)
+    derived = claims_from(constants, certificate.criterion, n_instances, largest)
     for what, claimed, found in (
         ("best value", certificate.best_value, derived.best_value),
         ("optimal set", certificate.best_region, derived.best_region),
-        ("upper bound", certificate.upper_bound, bound),
+        ("upper bound", certificate.upper_bound, derived.upper_bound),
     ):
         demand(
             claimed == found,
