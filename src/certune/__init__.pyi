@@ -25,6 +25,8 @@ from .families.programs import (
     BinPackingInstance,
     ConstrainedThreshold,
     CostComplexityPruning,
+    DecisionFamily,
+    Decisions,
     DensityClustering,
     DensityInstance,
     GreedyIndependentSet,
@@ -42,6 +44,7 @@ from .families.programs import (
     VectorBinPacking,
 )
 from .families.regression import RegressionInstance, RegularizedRegression
+from .families.schedules import RuntimeInstance, SolverSchedule
 from .guarantees import Guarantee
 from .online import Dispersion, OnlineTuner, Regret, dispersion
 from .pfaffian.bounds import PdimBound, SampleSize, pdim_bound, sample_size
@@ -56,6 +59,8 @@ from .tuning import (
     HeldOutEvaluation,
     LineTuningResult,
     Progress,
+    Schedule,
+    ScheduleResult,
     SearchProgress,
     SpaceTuningResult,
     Status,
@@ -63,6 +68,7 @@ from .tuning import (
     StoredSearch,
     TuningResult,
     VerificationReport,
+    best_schedule,
     cell_map,
     load,
     tune,

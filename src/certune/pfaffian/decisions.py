@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any
@@ -81,6 +81,16 @@ class Oracle(ABC):
     def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
         """Say whether the relation holds."""
 
+    def largest(self, keys: Sequence[Expression]) -> int:
+        """Return the index of the largest of several expressions; of equal ones the first."""
+        best = 0
+        for index in range(1, len(keys)):
+            if keys[index] is not keys[best] and self.decide(
+                keys[index], Relation.MORE, keys[best]
+            ):
+                best = index
+        return best
+
     def suggested_order(self, length: int) -> list[int] | None:
         """Return an order in which a sort of that many keys may start, None if none is known."""
         return None
@@ -146,6 +156,18 @@ def compared(first: Expression, relation: Relation, second: Expression) -> bool:
     token = _ORACLE.set(None)
     try:
         return oracle.decide(first, relation, second)
+    finally:
+        _ORACLE.reset(token)
+
+
+def largest(keys: Sequence[Expression]) -> int:
+    """Let whoever runs the program say which expression is the largest, the first of equal ones."""
+    oracle = _ORACLE.get()
+    if oracle is None:
+        return AT_A_POINT.largest(keys)
+    token = _ORACLE.set(None)
+    try:
+        return oracle.largest(keys)
     finally:
         _ORACLE.reset(token)
 

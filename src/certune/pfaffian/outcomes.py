@@ -21,7 +21,7 @@ from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.programs import exact_number
 from certune.pfaffian.ranges import Range, Ranges, range_on
 from certune.pfaffian.scaling import scaled_difference
-from certune.pfaffian.sweep import GuidedOracle
+from certune.pfaffian.sweep import GuidedOracle, Hints
 
 Pair = tuple[Expression, Expression]
 
@@ -38,12 +38,12 @@ class Knowledge:
     ----------
     signs : dict
         Proved signs of differences of two expressions.
-    orders : list of list of int
-        Orders that sorts have found, from which they may start.
+    hints : Hints
+        What sorts and choices have found, from which they may start.
     """
 
     signs: dict[Pair, int] = field(default_factory=dict)
-    orders: list[list[int]] = field(default_factory=list)
+    hints: Hints = Hints()
 
 
 class Path(NamedTuple):
@@ -111,7 +111,7 @@ class _Signs:
 class _Follower(GuidedOracle):
     """Takes the outcomes of a prefix, and then the first one of every open comparison."""
 
-    def __init__(self, hints: list[list[int]], signs: _Signs, prefix: list[bool]) -> None:
+    def __init__(self, hints: Hints, signs: _Signs, prefix: list[bool]) -> None:
         super().__init__(hints)
         self._signs = signs
         self._assumed: dict[Pair, frozenset[int]] = {}
@@ -168,13 +168,13 @@ def outcomes_on_box(
     signs = _Signs(ranges, known.signs)
     paths: dict[Path, None] | None = {}
     pending: list[list[bool]] = [[]]
-    orders = known.orders
+    hints = known.hints
     n_paths = 0
     while pending and paths is not None:
         check_time()
         prefix = pending.pop()
         start = len(prefix)
-        follower = _Follower(known.orders, signs, prefix)
+        follower = _Follower(known.hints, signs, prefix)
         n_paths += 1
         try:
             with deciding(follower):
@@ -190,12 +190,12 @@ def outcomes_on_box(
                 break
             # Points without a value are no points of the domain.
         if n_paths == 1:
-            orders = follower.orders
+            hints = follower.found
         pending += [follower.path[:i] + [False] for i in range(start, follower.n_open)]
         if n_paths + len(pending) > limit:
             paths = None
     found = tuple(paths) if paths else None
-    return Outcomes(found, Knowledge(signs.proved, orders), tuple(signs.open.values()))
+    return Outcomes(found, Knowledge(signs.proved, hints), tuple(signs.open.values()))
 
 
 def _with_place(error: Exception, ranges: Ranges) -> Exception:

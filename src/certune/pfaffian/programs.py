@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from certune.errors import InputError, ParameterError
-from certune.pfaffian.decisions import AT_A_POINT, current_oracle, deciding
+from certune.pfaffian.decisions import AT_A_POINT, current_oracle, deciding, largest
 from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.plain import PlainFloat, PlainRun
@@ -188,11 +188,13 @@ def _lifted(value: Any) -> Any:
 
 def argmax(keys: Sequence[Any]) -> int:
     """Return the index of the largest of expressions or numbers; of equal ones the first."""
-    best = 0
-    for index in range(1, len(keys)):
-        if keys[index] is not keys[best] and keys[index] > keys[best]:
-            best = index
-    return best
+    if any(isinstance(key, PlainFloat) for key in keys):
+        best = 0
+        for index in range(1, len(keys)):
+            if keys[index] > keys[best]:
+                best = index
+        return best
+    return largest([as_expression(key) for key in keys])
 
 
 def argsort(keys: Sequence[Any], *, descending: bool = False) -> list[int]:

@@ -11,7 +11,7 @@ is known too.  Sign maps are computed once for each predicate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -137,29 +137,72 @@ class _Decision(NamedTuple):
     relation: Relation
 
 
-class GuidedOracle(Oracle):
-    """An oracle that lets the sorts of a program start from the orders of an earlier run."""
+@dataclass(frozen=True)
+class Hints:
+    """What a run has found, from which later runs may start.
 
-    def __init__(self, hints: list[list[int]]) -> None:
+    Parameters
+    ----------
+    orders : sequence of list of int
+        The orders of its sorts.
+    winners : sequence of int
+        What was the largest in its choices.
+    """
+
+    orders: Sequence[list[int]] = ()
+    winners: Sequence[int] = ()
+
+
+class GuidedOracle(Oracle):
+    """An oracle that lets sorts and choices start from what an earlier run has found."""
+
+    def __init__(self, hints: Hints) -> None:
         self._hints = hints
-        self.orders: list[list[int]] = []
+        self._orders: list[list[int]] = []
+        self._winners: list[int] = []
+
+    @property
+    def found(self) -> Hints:
+        """What this run has found so far."""
+        return Hints(self._orders, self._winners)
 
     def suggested_order(self, length: int) -> list[int] | None:
         """Return the order of the same sort in the earlier run."""
-        position = len(self.orders)
-        if position < len(self._hints) and len(self._hints[position]) == length:
-            return self._hints[position]
+        position = len(self._orders)
+        if position < len(self._hints.orders) and len(self._hints.orders[position]) == length:
+            return self._hints.orders[position]
         return None
 
     def note_order(self, order: list[int]) -> None:
         """Keep the order for later runs."""
-        self.orders.append(order)
+        self._orders.append(order)
+
+    def suggested_winner(self, length: int) -> int:
+        """Return what the same choice of the earlier run has found, 0 if there was none."""
+        position = len(self._winners)
+        if position < len(self._hints.winners) and self._hints.winners[position] < length:
+            return self._hints.winners[position]
+        return 0
+
+    def largest(self, keys: Sequence[Expression]) -> int:
+        """Return the index of the largest key, comparing with that of the earlier run first."""
+        start = best = self.suggested_winner(len(keys))
+        for index, key in enumerate(keys):
+            if index == start:
+                continue
+            if key is keys[best]:
+                best = min(index, best)
+            # Of equal ones the first is chosen.
+            elif self.decide(key, Relation.AT_LEAST if index < best else Relation.MORE, keys[best]):
+                best = index
+        self._winners.append(best)
+        return best
 
 
 class _Pass(GuidedOracle):
     """Decides for the points just right of `t`, and keeps how far the decisions hold."""
 
-    def __init__(self, hints: list[list[int]], predicates: _Predicates, t: float) -> None:
+    def __init__(self, hints: Hints, predicates: _Predicates, t: float) -> None:
         super().__init__(hints)
         self._predicates = predicates
         self._t = t
@@ -200,6 +243,41 @@ class _Pass(GuidedOracle):
         if cell.low > self.next_start and signs is not self.starting:
             self._note_start(signs, cell.low)
         return cell.sign in relation.signs
+
+    def largest(self, keys: Sequence[Expression]) -> int:
+        """Compare the largest one with all others, so that a piece ends where another one wins."""
+        best = self._likely_largest(keys)
+        # A loser takes the place of the winner only once, so that this ends.
+        for _ in keys:
+            better = next((i for i in range(len(keys)) if not self._beats(keys, best, i)), None)
+            if better is None:
+                break
+            best = better
+        self._winners.append(best)
+        return best
+
+    def _beats(self, keys: Sequence[Expression], best: int, other: int) -> bool:
+        """Decide that one key is chosen rather than another: of equal ones the first is."""
+        if keys[best] is keys[other]:
+            return best <= other
+        relation = Relation.AT_LEAST if best < other else Relation.MORE
+        return self.decide(keys[best], relation, keys[other])
+
+    def _likely_largest(self, keys: Sequence[Expression]) -> int:
+        """Look for the largest key without taking notes, beginning with that of the last pass."""
+        best = self.suggested_winner(len(keys))
+        for index, key in enumerate(keys):
+            if key is keys[best]:
+                continue
+            if not (key.parameters or keys[best].parameters):
+                more = decide_constants(key, Relation.MORE, keys[best])
+            else:
+                signs, factor = self._predicates.find(key, keys[best])
+                sign = signs.cells[signs.right_of(self._t)].sign
+                more = sign is not None and sign * factor > 0
+            if more:
+                best = index
+        return best
 
     @property
     def stopping_root(self) -> float | None:
@@ -244,7 +322,7 @@ class _Outcomes(GuidedOracle):
 
     def __init__(
         self,
-        hints: list[list[int]],
+        hints: Hints,
         predicates: _Predicates,
         between: tuple[float, float],
         prefix: list[bool],
@@ -293,7 +371,7 @@ class _Sweeper:
         self._coordinate = parameter(name)
         self._low, self._high, self._limit = low, high, limit
         self._predicates = _Predicates(name, low, high)
-        self._hints: list[list[int]] = []
+        self._hints = Hints()
         self._pieces: list[Piece] = []
         self._gaps: list[_Gap] = []
 
@@ -343,7 +421,7 @@ class _Sweeper:
             stop = min(oracle.stop, self._high)
             raise self._undefined(error, f"from {t!r} to {stop!r}") from error
         oracle.value = exact_number(output)
-        self._hints = oracle.orders
+        self._hints = oracle.found
         return oracle
 
     def _undefined(self, error: UndefinedError | ZeroDivisionError, place: str) -> UndefinedError:

@@ -11,6 +11,7 @@ from certune.tuning.held_out import HeldOutEvaluation
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.progress import Progress, SearchProgress
 from certune.tuning.result import TuningResult
+from certune.tuning.schedules import Schedule, ScheduleResult, best_schedule
 from certune.tuning.search import tune
 from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
@@ -25,6 +26,8 @@ __all__ = [
     "HeldOutEvaluation",
     "LineTuningResult",
     "Progress",
+    "Schedule",
+    "ScheduleResult",
     "SearchProgress",
     "SpaceTuningResult",
     "Status",
@@ -32,6 +35,7 @@ __all__ = [
     "StoredSearch",
     "TuningResult",
     "VerificationReport",
+    "best_schedule",
     "cell_map",
     "load",
     "tune",

@@ -15,6 +15,7 @@ from certune.families.programs.knapsack import GreedyKnapsack, KnapsackInstance
 from certune.families.programs.linkage import LinkageProgram
 from certune.families.programs.neighbors import NeighborInstance, NeighborVoting
 from certune.families.programs.pruning import CostComplexityPruning, PruningInstance
+from certune.families.programs.reporting import DecisionFamily, Decisions
 from certune.families.programs.set_cover import GreedySetCover, SetCoverInstance
 from certune.families.programs.threshold import ConstrainedThreshold, ScoredInstance
 
@@ -24,6 +25,8 @@ __all__ = [
     "BinPackingInstance",
     "ConstrainedThreshold",
     "CostComplexityPruning",
+    "DecisionFamily",
+    "Decisions",
     "DensityClustering",
     "DensityInstance",
     "GreedyIndependentSet",

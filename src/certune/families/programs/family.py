@@ -185,6 +185,14 @@ class ProgramFamily(Family):
         """Hash of the instance's content."""
         return content_hash(instance)
 
+    def _afresh(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
+        """Run the program at a point, from its beginning."""
+        return self.program(instance, parameters)
+
+    def _follow(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
+        """Run the program for whoever decides its comparisons now."""
+        return self.program(instance, parameters)
+
     def run_exact(self, instance: Any, params: Params) -> Fraction:
         """Utility at one parameter, as an exact rational number.
 
@@ -192,7 +200,7 @@ class ProgramFamily(Family):
         """
         values = self._space.validate(params)
         with _ONE_AT_A_TIME:
-            utility = exact_number(run_at_point(self.program, instance, values))
+            utility = exact_number(run_at_point(self._afresh, instance, values))
             if self._tolerance and utility.value is None and not utility.parameters:
                 return self._within_range(utility, Fraction(nearest_float(utility)))
             return self._utility(utility)
@@ -208,7 +216,7 @@ class ProgramFamily(Family):
 
         See `certune.families.base.Family.run_plain`.
         """
-        found = run_on_floats(self.program, instance, self._space.validate(params))
+        found = run_on_floats(self._afresh, instance, self._space.validate(params))
         return None if found is None else (float(found), found.error)
 
     def trace(self, instance: Any, domain: Any = None, **options: Any) -> Trace:
@@ -223,7 +231,7 @@ class ProgramFamily(Family):
         **options
             ``limit`` and ``boxes`` of `certune.pfaffian.trace`.
         """
-        return trace(self.program, instance, self._space if domain is None else domain, **options)
+        return trace(self._follow, instance, self._space if domain is None else domain, **options)
 
     def dual(
         self, instance: Any, along: Segment | None = None
@@ -286,7 +294,7 @@ class ProgramFamily(Family):
         if reuse is None:
             self.check_instance(instance)
             exact = None if self._tolerance else self._utility
-            reuse = BoxProblem(self.program, instance, self._low, self._high, exact).start
+            reuse = BoxProblem(self._follow, instance, self._low, self._high, exact).start
         with _ONE_AT_A_TIME:
             return reuse.problem.bound(box, reuse)
 
@@ -353,7 +361,7 @@ class ProgramFamily(Family):
 
         def run(t: Expression) -> Any:
             values = {key: _at(value, name, t) for key, value in moving.items()}
-            return self.program(instance, Parameters(values))
+            return self._follow(instance, Parameters(values))
 
         return sweep(run, name, segment.low, segment.high)
 
