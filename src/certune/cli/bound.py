@@ -6,7 +6,9 @@ is printed is what `certune.pdim_bound` and `certune.sample_size` say about it.
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -91,6 +93,7 @@ def _rows(record: Any) -> list[dict[str, Any]]:
 def table_of(report: dict[str, Any]) -> str:
     """Return a report as text: one table of dimensions, one of instance counts."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     dimensions = Table(title="pseudo-dimension at most", title_justify="left")
@@ -108,7 +111,8 @@ def table_of(report: dict[str, Any]) -> str:
         table.add_column("result")
         table.add_column("remark")
         for row in rows:
-            table.add_row(_readable(row[number]), row["provenance"], row["label"], row["note"])
+            cells = row["provenance"], row["label"], row["note"]
+            table.add_row(_readable(row[number]), *map(escape, cells))
     console = Console(width=100, highlight=False)
     with console.capture() as captured:
         console.print(f"{report['structure']}; counts: {report['counts_from']}", markup=False)
@@ -126,9 +130,64 @@ def _readable(number: int) -> str:
     return f"{digits[0]}.{digits[1:4]}e{len(digits) - 1}"
 
 
-@click.group()
+class _Bounds(click.Group):
+    """The commands, and ``module:family`` for a program of one's own."""
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        known = super().get_command(context, name)
+        return _of_program(name) if known is None and ":" in name else known
+
+
+@click.group(cls=_Bounds)
 def bound() -> None:
-    """Worst-case bounds: how complex is a family, how many instances does tuning need?"""
+    """Worst-case bounds: how complex is a family, how many instances does tuning need?
+
+    MODULE:FAMILY in place of a command is a ProgramFamily of your own:
+    certune bound mymodule:family --size 50
+    """
+
+
+def _of_program(target: str) -> click.Command:
+    @click.command(target, help=f"The program family {target}.")
+    @click.option("--size", type=POSITIVE, required=True, help="Size of an instance.")
+    @click.option(
+        "--example", help="MODULE:FUNCTION that returns an instance of a size; by default "
+        "`example` of the module of the family.",
+    )  # fmt: skip
+    @click.option("--fixed", multiple=True, help="Part of an instance that belongs to its shape.")
+    @click.option("--limit", type=POSITIVE, default=5000, show_default=True, help="Most paths.")
+    @reports
+    def command(
+        size: int, example: str | None, fixed: tuple[str, ...], limit: int
+    ) -> PiecewiseStructure:
+        from certune.families.programs import ProgramFamily
+
+        family = _imported(target)
+        if not isinstance(family, ProgramFamily):
+            raise click.UsageError(
+                f"{target} must be a certune.ProgramFamily, got a {type(family).__name__}"
+            )
+        make = _imported(example or f"{target.split(':')[0]}:example")
+        if not callable(make):
+            raise click.UsageError(
+                f"--example must name a function of the size of an instance, got {make!r}"
+            )
+        return ProgramFamily.structure(family, make, size=size, fixed=fixed, limit=limit)
+
+    return command
+
+
+def _imported(target: str) -> Any:
+    module, _, name = target.partition(":")
+    # As `python -m` does: the folder in which the command is run comes first.
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise click.UsageError(
+            f"{target} was not found: {error}; expected MODULE:NAME, importable from here"
+        ) from None
 
 
 def _linkage(kind: str) -> None:

@@ -8,6 +8,7 @@ a whole interval.  The one in charge is the `Oracle` of the running context.
 from __future__ import annotations
 
 import enum
+import functools
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -74,8 +75,40 @@ _MIRRORED = {
 }
 
 
+def sorted_by(
+    size: int, precedes: Callable[[int, int], bool], hint: Sequence[int] | None
+) -> list[int]:
+    """Return the numbers below `size` in the order of a relation, beginning with a likely order."""
+    if hint is None:
+
+        def compared_by(i: int, j: int) -> int:
+            return -1 if precedes(i, j) else 1
+
+        return sorted(range(size), key=functools.cmp_to_key(compared_by))
+    order: list[int] = []
+    for item in hint:
+        position = len(order)
+        while position and precedes(item, order[position - 1]):
+            position -= 1
+        order.insert(position, item)
+    return order
+
+
 class Oracle(ABC):
-    """Whoever decides the comparisons of a running program."""
+    """Whoever decides the comparisons of a running program.
+
+    Attributes
+    ----------
+    made : dict or None
+        Where results of operators are kept, for one who runs the same program often.
+    """
+
+    made: dict[tuple[Any, int, int], tuple[Expression, ...]] | None = None
+
+    @property
+    def n_decisions(self) -> int:
+        """How many comparisons of parameters were decided; for one who keeps results."""
+        return 0
 
     @abstractmethod
     def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
@@ -90,6 +123,20 @@ class Oracle(ABC):
             ):
                 best = index
         return best
+
+    def order(self, keys: Sequence[Expression], descending: bool) -> list[int]:
+        """Return the indices that sort several expressions; equal ones keep their order."""
+
+        def precedes(i: int, j: int) -> bool:
+            """Does key i come before key j? Ties go to the smaller index."""
+            if i > j:
+                return not precedes(j, i)
+            first, second = (keys[i], keys[j]) if descending else (keys[j], keys[i])
+            return True if first is second else self.decide(first, Relation.AT_LEAST, second)
+
+        found = sorted_by(len(keys), precedes, self.suggested_order(len(keys)))
+        self.note_order(found)
+        return found
 
     def suggested_order(self, length: int) -> list[int] | None:
         """Return an order in which a sort of that many keys may start, None if none is known."""
@@ -162,14 +209,16 @@ def compared(first: Expression, relation: Relation, second: Expression) -> bool:
 
 def largest(keys: Sequence[Expression]) -> int:
     """Let whoever runs the program say which expression is the largest, the first of equal ones."""
-    oracle = _ORACLE.get()
-    if oracle is None:
-        return AT_A_POINT.largest(keys)
-    token = _ORACLE.set(None)
-    try:
+    oracle = _ORACLE.get() or AT_A_POINT
+    with outside_programs():
         return oracle.largest(keys)
-    finally:
-        _ORACLE.reset(token)
+
+
+def ordered(keys: Sequence[Expression], descending: bool) -> list[int]:
+    """Let whoever runs the program sort expressions; equal ones keep their order."""
+    oracle = _ORACLE.get() or AT_A_POINT
+    with outside_programs():
+        return oracle.order(keys, descending)
 
 
 def decide_constants(first: Expression, relation: Relation, second: Expression) -> bool:

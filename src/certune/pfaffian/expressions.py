@@ -529,7 +529,19 @@ def _binary(operation: Operation, first: Any, second: Any) -> Expression:
         if not _is_number(second) or isinstance(second, PlainFloat):
             return NotImplemented  # type: ignore[no-any-return]
         second = constant(second)
-    return _applied(operation, (first, second))
+    oracle = current_oracle()
+    if oracle is None or oracle.made is None:
+        return _applied(operation, (first, second))
+    key = (operation, id(first), id(second))
+    known = oracle.made.get(key)
+    if known is None:
+        n_decisions = oracle.n_decisions
+        made = _applied(operation, (first, second))
+        if oracle.n_decisions != n_decisions:
+            return made  # whether it has a value was decided, and may be decided otherwise
+        # With its arguments, so that their addresses name no others.
+        known = oracle.made[key] = (made, first, second)
+    return known[0]
 
 
 def _rounded_quotient(first: Any, second: Any) -> Expression:

@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from certune.errors import InputError, ParameterError
-from certune.pfaffian.decisions import AT_A_POINT, current_oracle, deciding, largest
+from certune.pfaffian.decisions import (
+    AT_A_POINT,
+    current_oracle,
+    deciding,
+    largest,
+    ordered,
+    sorted_by,
+)
 from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.plain import PlainFloat, PlainRun
@@ -213,34 +220,12 @@ def argsort(keys: Sequence[Any], *, descending: bool = False) -> list[int]:
         Indices of the keys in order. Branches of the program are comparisons of pairs of keys;
         along a line a sort starts from the order before, so that it takes few of them.
     """
-    nodes = [key if isinstance(key, PlainFloat) else as_expression(key) for key in keys]
-    oracle = current_oracle()
-    hint = None if oracle is None else oracle.suggested_order(len(nodes))
+    if not any(isinstance(key, PlainFloat) for key in keys):
+        return ordered([as_expression(key) for key in keys], descending)
 
     def precedes(i: int, j: int) -> bool:
-        """Does key i come before key j? Ties go to the smaller index."""
         if i > j:
             return not precedes(j, i)
-        first, second = (nodes[i], nodes[j]) if descending else (nodes[j], nodes[i])
-        return True if first is second else bool(first >= second)
+        return bool(keys[i] >= keys[j] if descending else keys[j] >= keys[i])
 
-    def compared(i: int, j: int) -> int:
-        return -1 if precedes(i, j) else 1
-
-    if hint is None:
-        order = sorted(range(len(nodes)), key=functools.cmp_to_key(compared))
-    else:
-        order = _insertion_sorted(hint, precedes)
-    if oracle is not None:
-        oracle.note_order(order)
-    return order
-
-
-def _insertion_sorted(hint: list[int], precedes: Callable[[int, int], bool]) -> list[int]:
-    order: list[int] = []
-    for item in hint:
-        position = len(order)
-        while position and precedes(item, order[position - 1]):
-            position -= 1
-        order.insert(position, item)
-    return order
+    return sorted_by(len(keys), precedes, None)

@@ -19,11 +19,13 @@ import flint
 from flint import arb
 
 from certune.exact.dyadics import floats_between, is_simple, simplest
+from certune.pfaffian.affine import Affine, AffineForms, place_of
 from certune.pfaffian.evaluation import Jet, ball_sign, is_nowhere_defined, jet
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.graph import postorder
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.operations import ADD, DIVIDE, INTEGER_POWER, MULTIPLY, SUBTRACT
+from certune.pfaffian.scaling import scaled_difference
 
 _PRECISION = 80
 _HIGH_PRECISION = 320
@@ -125,6 +127,35 @@ def _joined(cells: list[Cell]) -> list[Cell]:
     return joined
 
 
+def _is_exact(line: Affine | None) -> bool:
+    return line is not None and all(isinstance(number, Fraction) for number in line)
+
+
+def _cells_of_line(line: Affine, low: float, high: float) -> list[Cell] | None:
+    """Cells of a straight line whose root is far from both ends, None if it is not known to be."""
+    root = line.root()
+    place = None if root is None else place_of(root)
+    if place is None:
+        return None
+    sign = ball_sign(line.slope) if not isinstance(line.slope, Fraction) else _sign(line.slope)
+    assert sign in (-1, 1)
+    if place.above <= low:
+        return [Cell(low, high, sign)]
+    if place.below >= high:
+        return [Cell(low, high, -sign)]
+    if place.below <= low or place.above >= high:
+        return None
+    return [
+        Cell(low, place.below, -sign),
+        Cell(place.below, place.above, None, place.exact),
+        Cell(place.above, high, sign),
+    ]
+
+
+def _sign(number: Fraction) -> int:
+    return (number > 0) - (number < 0)
+
+
 class Line:
     """Evaluation of expressions along one parameter, with functions shared between expressions.
 
@@ -137,6 +168,23 @@ class Line:
     def __init__(self, name: str) -> None:
         self.name = name
         self._shared: dict[tuple[float, float], dict[Expression, Jet]] = {}
+        self._affine = AffineForms(name)
+
+    def difference_map(
+        self, first: Expression, second: Expression, low: float, high: float
+    ) -> SignMap:
+        """Return the sign of a difference on an interval."""
+        with flint.ctx.workprec(_PRECISION):
+            line = self._affine.difference(first, second)
+            cells = None if line is None else _cells_of_line(line, low, high)
+            if cells is None:
+                cells = list(self._cells(scaled_difference(first, second), low, high))
+            elif len(cells) == 3 and cells[1].root is None and not _is_exact(line):
+                # Irrational coefficients may still have a simple root, such as that of a tie.
+                before, after = cells[1].low, cells[1].high
+                if is_simple(simplest(before, after)):
+                    cells = list(self._cells(scaled_difference(first, second), low, high))
+        return SignMap(cells)
 
     def sign_map(self, node: Expression, low: float, high: float) -> SignMap:
         """Return the sign of an expression on an interval."""

@@ -10,6 +10,7 @@ is known too.  Sign maps are computed once for each predicate.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -26,11 +27,11 @@ from certune.pfaffian.decisions import (
     Relation,
     decide_constants,
     deciding,
+    sorted_by,
 )
 from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.expressions import Expression, constant, parameter
 from certune.pfaffian.programs import exact_number
-from certune.pfaffian.scaling import scaled_difference
 from certune.pfaffian.signs import Cell, Line, SignMap
 
 _MOST_OUTCOMES = 64
@@ -118,14 +119,47 @@ class _Predicates:
         # By the addresses of both sides, which are kept alive by the list.
         self._maps: dict[tuple[int, int], tuple[SignMap, int]] = {}
         self._sides: list[Expression] = []
+        self._decisions: dict[tuple[int, int, int], _Decision] = {}
+        # Results of operators by the addresses of their arguments, kept alive beside.
+        self.made: dict[tuple[Any, int, int], tuple[Expression, ...]] = {}
         self.count = 0
+
+    def decision(
+        self, first: Expression, relation: Relation, second: Expression, t: float
+    ) -> _Decision:
+        """Decide for the points just right of `t`; raises `_Blocked` if the sign is open there."""
+        key = (id(first), id(relation), id(second))
+        known = self._decisions.get(key)
+        if known is None or not known.start <= t < known.end:
+            known = self._decisions[key] = self._decided(first, relation, second, t)
+        return known
+
+    def _decided(
+        self, first: Expression, relation: Relation, second: Expression, t: float
+    ) -> _Decision:
+        signs, factor = self.find(first, second)
+        if factor < 0:
+            relation = relation.mirrored
+        index = signs.right_of(t)
+        cell = signs.cells[index]
+        if cell.sign is None:
+            after = _after_root_at_start(signs, index, relation)
+            if after is None:
+                raise _Blocked(cell.high)
+            index, cell = index + 1, after
+        stop, resume = cell.high, math.inf
+        if index + 1 < len(signs.cells):
+            resume = signs.cells[index + 1].high
+            stop = _up_to_root_at_end(signs, index, relation)
+        holds = cell.sign in relation.signs
+        return _Decision(holds, signs, relation, cell.low, stop, cell.high, resume)
 
     def find(self, first: Expression, second: Expression) -> tuple[SignMap, int]:
         """Return a sign map and the factor that turns it into that of ``first - second``."""
         entry = self._maps.get((id(first), id(second)))
         if entry is None:
             self.count += 1
-            made = self._line.sign_map(scaled_difference(first, second), self._low, self._high)
+            made = self._line.difference_map(first, second, self._low, self._high)
             entry = self._maps[id(first), id(second)] = made, 1
             self._maps[id(second), id(first)] = made, -1
             self._sides += [first, second]
@@ -133,8 +167,31 @@ class _Predicates:
 
 
 class _Decision(NamedTuple):
+    """A comparison just right of a point, and how far to both sides its outcome is the same.
+
+    Parameters
+    ----------
+    holds : bool
+        The outcome.
+    signs : SignMap
+        The signs of the difference.
+    relation : Relation
+        The relation of that difference to 0.
+    start, stop : float
+        Where the outcome is the same; a root at an end of the line may belong to it.
+    end : float
+        Up to here, points have their right-hand sides in the same cell.
+    resume : float
+        Behind the bracket that follows.
+    """
+
+    holds: bool
     signs: SignMap
     relation: Relation
+    start: float
+    stop: float
+    end: float
+    resume: float
 
 
 @dataclass(frozen=True)
@@ -207,6 +264,7 @@ class _Pass(GuidedOracle):
         self._predicates = predicates
         self._t = t
         self.value = constant(0)
+        self.made = predicates.made
         self.decisions: list[_Decision] = []
         # The nearest end to the right and the nearest beginning to the left, each with the next
         # one of another predicate.
@@ -220,29 +278,55 @@ class _Pass(GuidedOracle):
     def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
         if not (first.parameters or second.parameters):
             return decide_constants(first, relation, second)
-        signs, factor = self._predicates.find(first, second)
-        if factor < 0:
-            relation = relation.mirrored
-        index = signs.right_of(self._t)
-        cell = signs.cells[index]
-        if cell.sign is None:
-            after = _after_root_at_start(signs, index, relation)
-            if after is None:
-                raise _Blocked(min(cell.high, self.resume))
-            index, cell = index + 1, after
-        stop = cell.high
-        if index + 1 < len(signs.cells):
-            self.resume = min(self.resume, signs.cells[index + 1].high)
-            stop = _up_to_root_at_end(signs, index, relation)
-        self.decisions.append(_Decision(signs, relation))
+        found = self._decision(first, relation, second)
+        self._note(found)
+        return found.holds
+
+    def _decision(self, first: Expression, relation: Relation, second: Expression) -> _Decision:
+        try:
+            return self._predicates.decision(first, relation, second, self._t)
+        except _Blocked as blocked:
+            raise _Blocked(min(blocked.until, self.resume)) from None
+
+    def _note(self, found: _Decision) -> None:
+        """Take note of how far a decision holds."""
+        signs = found.signs
+        self.resume = min(self.resume, found.resume)
+        self.decisions.append(found)
         if signs is self.stopping:
             # Of two relations of the same numbers one may hold at a root at the end, one not.
-            self.stop = min(self.stop, stop)
-        elif stop < self.next_stop:
-            self._note_stop(signs, stop)
-        if cell.low > self.next_start and signs is not self.starting:
-            self._note_start(signs, cell.low)
-        return cell.sign in relation.signs
+            self.stop = min(self.stop, found.stop)
+        elif found.stop < self.next_stop:
+            self._note_stop(signs, found.stop)
+        if found.start > self.next_start and signs is not self.starting:
+            self._note_start(signs, found.start)
+
+    def order(self, keys: Sequence[Expression], descending: bool) -> list[int]:
+        """Sort from the order of the last pass; only neighbours in the new order are noted.
+
+        What neighbours say determines the order of all, ties by index included.
+        """
+        hint = self.suggested_order(len(keys))
+        decisions: dict[tuple[int, int], _Decision] = {}
+
+        def precedes(i: int, j: int) -> bool:
+            if i > j:
+                return not precedes(j, i)
+            first, second = (keys[i], keys[j]) if descending else (keys[j], keys[i])
+            if first is second:
+                return True
+            if not (first.parameters or second.parameters):
+                return decide_constants(first, Relation.AT_LEAST, second)
+            found = decisions[i, j] = self._decision(first, Relation.AT_LEAST, second)
+            return found.holds
+
+        order = sorted_by(len(keys), precedes, hint)
+        for i, j in itertools.pairwise(order):
+            noted = decisions.get((i, j) if i < j else (j, i))
+            if noted is not None:
+                self._note(noted)
+        self.note_order(order)
+        return order
 
     def largest(self, keys: Sequence[Expression]) -> int:
         """Compare the largest one with all others, so that a piece ends where another one wins."""
@@ -278,6 +362,11 @@ class _Pass(GuidedOracle):
             if more:
                 best = index
         return best
+
+    @property
+    def n_decisions(self) -> int:
+        """How many comparisons were decided."""
+        return len(self.decisions)
 
     @property
     def stopping_root(self) -> float | None:

@@ -336,7 +336,7 @@ class _Table:
         np.subtract.at(fixed, solved_from, self.penalty)
         np.add.at(fixed, solved_from, elapsed + a)
         fixed[len(times)] = 0
-        return np.cumsum(fixed[:-1]) + np.cumsum(count[:-1]) * times
+        return np.asarray(np.cumsum(fixed[:-1]) + np.cumsum(count[:-1]) * times)
 
     def _first_bounds(
         self, order: tuple[int, ...], left: Integers, elapsed: int, times: Integers

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +23,7 @@ from certune.families.base import LONGEST_WORD, BoxBound, Family, Params
 from certune.families.content import content_hash
 from certune.families.programs.boxes import BoxProblem, Reuse
 from certune.families.programs.curves import Bounds, bounds_between, smooth_dual
+from certune.families.programs.structure import ProgramShape, check_counts
 from certune.families.reach import reach
 from certune.pfaffian.domains import along as parameters_along
 from certune.pfaffian.evaluation import nearest_float
@@ -34,6 +35,7 @@ from certune.pfaffian.programs import (
     run_at_point,
     run_on_floats,
 )
+from certune.pfaffian.structure import PiecewiseStructure
 from certune.pfaffian.sweep import Piece, Sweep, sweep
 from certune.pfaffian.trace import Trace, trace
 from certune.space import ParameterSpace, Real, Segment, Simplex
@@ -41,6 +43,8 @@ from certune.space import ParameterSpace, Real, Segment, Simplex
 # The smallest tolerance, relative to the largest utility, that polynomials with float
 # coefficients and degree 20 can keep.
 FINEST = 2.0**-40
+# Paths that a guarantee follows on its own to prove a structure.
+_FEW_PATHS = 300
 # The precision of balls belongs to the whole process, so that threads take turns.
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -69,6 +73,9 @@ class ProgramFamily(Family):
         that is the utility.
     check : callable, optional
         Raises `InputError` for an instance that does not fit.
+    structure : callable, optional
+        Returns the `PiecewiseStructure` that you vouch for, for all instances of the size of the
+        given one; for programs whose structure cannot be found (see `structure`).
 
     Notes
     -----
@@ -106,6 +113,7 @@ class ProgramFamily(Family):
         baselines: Mapping[str, Mapping[str, Any]] | None = None,
         solver: Program | None = None,
         check: Callable[[Any], None] | None = None,
+        structure: Callable[[Any], PiecewiseStructure] | None = None,
     ) -> None:
         if not callable(program):
             raise ParameterError(
@@ -125,6 +133,12 @@ class ProgramFamily(Family):
             self._space.validate(params)
         self._solver = solver
         self._check = check
+        if structure is not None and not callable(structure):
+            raise ParameterError(
+                "structure must be a function of an instance that returns a PiecewiseStructure, "
+                f"got {structure!r}"
+            )
+        self._stated_structure = structure
 
     def __repr__(self) -> str:
         name = getattr(self.program, "__qualname__", repr(self.program))
@@ -232,6 +246,87 @@ class ProgramFamily(Family):
             ``limit`` and ``boxes`` of `certune.pfaffian.trace`.
         """
         return trace(self._follow, instance, self._space if domain is None else domain, **options)
+
+    def structure(
+        self,
+        example: Any,
+        *,
+        size: int | None = None,
+        fixed: Sequence[str] = (),
+        limit: int = 5000,
+    ) -> PiecewiseStructure:
+        """Counts that are proved for every instance of the shape of an example.
+
+        The numbers of the example become symbols, and the program is followed along every branch
+        that some instance of that shape can take (``docs/theory/structures.md``).
+
+        Parameters
+        ----------
+        example : object or callable
+            An instance; with `size`, a function that returns an instance of a given size.
+        size : int, optional
+            The size to extend the counts to, from three small ones; that larger instances make no
+            other comparisons is then an assumption, and stated as one.
+        fixed : sequence of str, optional
+            Parts of an instance whose numbers belong to the shape, such as labels: names of fields
+            or keys, or ``x0``, ``x1``, ... for the parts of a tuple.
+        limit : int, default 5000
+            Largest number of paths that are followed.
+
+        Returns
+        -------
+        PiecewiseStructure
+            For `certune.pdim_bound` and `certune.sample_size`.
+
+        Examples
+        --------
+        >>> import certune as ct
+        >>> def nearer(points, parameters):
+        ...     first, second = (abs(parameters["a"] - point) for point in points)
+        ...     return 1 if first <= second else 0
+        >>> family = ct.ProgramFamily(nearer, ct.Real("a", 0, 1))
+        >>> structure = family.structure((0.25, 0.5))
+        >>> structure.n_boundaries, ct.pdim_bound(structure).dimension
+        (6, 6)
+        """
+        if self._stated_structure is not None and size is None:
+            return self._stated_structure(example)
+        return self._shape(tuple(fixed), limit).structure(example, size)
+
+    def _shape(self, fixed: tuple[str, ...], limit: int) -> ProgramShape:
+        name = getattr(self.program, "__name__", type(self.program).__name__)
+        return ProgramShape(self._follow, name, self._space, fixed, limit)
+
+    def structure_of(self, instances: Sequence[Any]) -> PiecewiseStructure | None:
+        """Counts for all instances of the shape of the given ones, if they have one shape.
+
+        The stated structure, or one that few paths prove; None if neither is known.
+        """
+        if self._stated_structure is not None:
+            stated = [self._stated_structure(instance) for instance in instances]
+            return max(stated, key=lambda each: (each.n_boundaries, each.n_piece_forms))
+        return self._shape((), _FEW_PATHS).structure_of(instances)
+
+    def check_structure(self, instances: Sequence[Any], **options: Any) -> None:
+        """Hold the structure of each instance against its trace.
+
+        Parameters
+        ----------
+        instances : sequence
+            Problem instances.
+        **options
+            Those of `structure` and `trace`.
+
+        Raises
+        ------
+        InputError
+            If an instance compares more, or more complicated, functions than its structure says.
+        """
+        of_trace = {key: options.pop(key) for key in ("boxes",) if key in options}
+        for number, instance in enumerate(instances):
+            check_counts(
+                number, self.structure(instance, **options), self.trace(instance, **of_trace)
+            )
 
     def dual(
         self, instance: Any, along: Segment | None = None

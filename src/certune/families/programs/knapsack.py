@@ -162,7 +162,7 @@ class GreedyKnapsack(ProgramFamily):
         assert isinstance(rho, Real)
         return f"GreedyKnapsack(rho=({rho.low!r}, {rho.high!r}))"
 
-    def structure(self, n_items: int) -> PiecewiseStructure:
+    def structure(self, n_items: int) -> PiecewiseStructure:  # type: ignore[override]
         """Pfaffian structure of the utility, proved for every problem of n items.
 
         Parameters

@@ -124,7 +124,7 @@ class SolverSchedule(ProgramFamily):
         """Return the PAR10 in seconds that a utility stands for."""
         return PENALTY * float(self.cutoff) * (1.0 - utility)
 
-    def structure(self) -> PiecewiseStructure:
+    def structure(self) -> PiecewiseStructure:  # type: ignore[override]
         """Structure of the utility, proved for every problem and all runtimes.
 
         With m switching times, branches compare t_i with a runtime and sums of the first times

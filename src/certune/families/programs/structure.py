@@ -1,0 +1,171 @@
+"""From a program to its bound: the structure that all instances of a shape have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from certune.errors import CertuneError, InputError, ParameterError
+from certune.pfaffian.expressions import parameter
+from certune.pfaffian.generic import (
+    GenericCounts,
+    GenericLimitError,
+    Shape,
+    extended,
+    generic_counts,
+    shape_of,
+)
+from certune.pfaffian.programs import Program
+from certune.pfaffian.structure import PiecewiseStructure, PredicateCount
+from certune.pfaffian.trace import Trace
+from certune.space import ParameterSpace, Simplex
+
+_SMALLEST = 2
+_LARGEST_EXAMPLE = 8
+
+
+@dataclass(frozen=True)
+class ProgramShape:
+    """How the structure of a program is found.
+
+    Parameters
+    ----------
+    program : callable
+        The program.
+    name : str
+        What it is called.
+    space : ParameterSpace
+        Its parameters.
+    fixed : tuple of str
+        Parts of instances whose numbers belong to the shape.
+    limit : int
+        Largest number of paths.
+    """
+
+    program: Program
+    name: str
+    space: ParameterSpace
+    fixed: tuple[str, ...]
+    limit: int
+
+    def structure(self, example: Any, size: int | None) -> PiecewiseStructure:
+        """Return the structure of all instances of the shape of an example, or of a size."""
+        if size is None:
+            shape = shape_of(example, self.fixed)
+            return self._structure(self._counts(shape), _assumed(shape, ()))
+        if not callable(example):
+            raise ParameterError(
+                "with size=, the example must be a function that returns an instance of a given "
+                f"size, got {example!r}"
+            )
+        return self._at_size(example, size)
+
+    def structure_of(self, instances: Sequence[Any]) -> PiecewiseStructure | None:
+        """Return the structure of instances of one shape, None if it is not found."""
+        try:
+            shapes = [shape_of(instance, self.fixed) for instance in instances]
+            if any(shape.outline != shapes[0].outline for shape in shapes):
+                return None
+            parts = [set(shape.positive_parts) for shape in shapes]
+            if any(each != parts[0] for each in parts):
+                return None
+            return self._structure(self._counts(shapes[0]), _assumed(shapes[0], ()))
+        except CertuneError:
+            return None
+
+    def _counts(self, shape: Shape) -> GenericCounts:
+        parameters: dict[str, Any] = {
+            item.name: tuple(parameter(f"{item.name}[{i}]") for i in range(item.size))
+            if isinstance(item, Simplex)
+            else parameter(item.name)
+            for item in self.space.parameters
+        }
+        return generic_counts(self.program, shape, parameters, limit=self.limit)
+
+    def _at_size(self, example: Callable[[int], Any], size: int) -> PiecewiseStructure:
+        """Prove counts at the size itself if paths are few, or extend those of small ones."""
+        known: dict[int, GenericCounts] = {}
+        try:
+            for each in range(min(_SMALLEST, size), min(size, _LARGEST_EXAMPLE) + 1):
+                known[each] = self._counts(shape_of(example(each), self.fixed))
+        except GenericLimitError as error:
+            if len(known) < 3:
+                raise GenericLimitError(
+                    f"size {min(size, _SMALLEST + len(known))} has too many paths already: {error}"
+                ) from error
+        shape = shape_of(example(max(known)), self.fixed)
+        if size in known:
+            return self._structure(known[size], _assumed(shape, ()), f" of size {size}")
+        first, second, third = sorted(known)[-3:]
+        sizes = (first, second, third)
+        same = (
+            f"instances of size {size} compare functions of the same forms as those of size "
+            f"{first} to {third}, in numbers that grow in the same way",
+        )
+        counts = extended(known.__getitem__, sizes, size)
+        return self._structure(counts, _assumed(shape, same), f" of size {size}")
+
+    def _structure(
+        self, counts: GenericCounts, assumptions: tuple[str, ...], suffix: str = ""
+    ) -> PiecewiseStructure:
+        n_predicates = counts.n_predicates + counts.moving_values
+        predicates = PredicateCount(
+            n_parameters=self.space.n_free,
+            n_predicates=n_predicates,
+            chain_length=counts.longest.chain_length,
+            chain_degree=counts.longest.chain_degree,
+            function_degree=max(counts.longest.function_degree, 1),
+            three_valued=True,
+            name=f"forms: {'; '.join(sorted(counts.forms)[:3])}",
+        )
+        # Without another count: one form for each pattern of signs.
+        n_forms = counts.values if counts.values is not None else 3**counts.n_predicates
+        return PiecewiseStructure(
+            n_piece_forms=max(n_forms, 1),
+            n_boundaries=counts.n_predicates,
+            chain_length=counts.whole.chain_length,
+            chain_degree=counts.whole.chain_degree,
+            function_degree=max(counts.whole.function_degree, 1),
+            n_parameters=self.space.n_free,
+            piecewise_constant=counts.moving_values == 0,
+            predicates=(predicates,),
+            name=f"{self.name}, any instance{suffix or ' of the shape of the example'}",
+            source=f"{counts.n_paths} paths on symbols, docs/theory/structures.md",
+            assumptions=assumptions,
+        )
+
+
+def _assumed(shape: Shape, further: tuple[str, ...]) -> tuple[str, ...]:
+    positive = (
+        (f"the numbers of {', '.join(shape.positive_parts)} are positive, as in the example",)
+        if shape.positive_parts
+        else ()
+    )
+    return (*positive, *further)
+
+
+def check_counts(number: int, structure: PiecewiseStructure, trace: Trace) -> None:
+    """Raise `InputError` if a trace of an instance exceeds the counts of a structure."""
+    seen = trace.complexity
+    moving = sum(bool(form.parameters) for form in trace.forms)
+    pairs = [
+        ("boundary functions", seen.n_predicates - moving, structure.n_boundaries),
+        ("forms of pieces", seen.n_piece_forms, structure.n_piece_forms),
+    ]
+    pairs += [
+        (f"functions on the chain of a predicate ({each.name})", seen.longest_predicate_chain,
+         each.chain_length)
+        for each in structure.predicates
+    ]  # fmt: skip
+    for what, observed, stated in pairs:
+        if observed > stated:
+            raise InputError(
+                f"instance {number} has {observed} {what}, and its structure states {stated}: the "
+                "counts are wrong; correct the function that was passed as structure="
+            )
+    if seen.n_parameters != structure.n_parameters:
+        raise InputError(
+            f"instance {number} has {seen.n_parameters} parameters, and its structure states "
+            f"{structure.n_parameters}"
+        )

@@ -1,0 +1,180 @@
+"""Structures found from programs: against counts by hand and against traces of instances."""
+
+import math
+import random
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import certune as ct
+from certune.cli import main
+from certune.errors import InputError, ParameterError
+from certune.pfaffian import argmax, argsort, exp
+from certune.pfaffian.generic import GenericLimitError
+
+
+def packed(instance, parameters):
+    values, sizes, capacity = instance
+    rho = parameters["rho"]
+    total = 0
+    for item in argsort([v / s**rho for v, s in zip(values, sizes, strict=True)], descending=True):
+        if sizes[item] <= capacity:
+            capacity -= sizes[item]
+            total += values[item]
+    return total / sum(values)
+
+
+def example(size):
+    return tuple(range(1, size + 1)), tuple(range(2, size + 2)), size
+
+
+FAMILY = ct.ProgramFamily(packed, ct.Real("rho", 0, 3))
+
+
+def random_problem(rng, size):
+    values, sizes = ([rng.randint(1, 99) for _ in range(size)] for _ in range(2))
+    return tuple(values), tuple(sizes), sum(sizes) // 2
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_all_pairs_are_one_form(size):
+    structure = FAMILY.structure(example(size))
+    assert structure.n_boundaries == math.comb(size, 2)
+    assert structure.piecewise_constant and structure.n_parameters == 1
+    assert structure.chain_length == size  # a power of each size
+    assert structure.predicates[0].chain_length == 2
+    assert "x0[i]/x1[i]**rho - x0[j]/x1[j]**rho" in structure.predicates[0].name
+    assert any("positive" in each for each in structure.assumptions)
+    # Packings in any order of the items that are taken, of which the values are sums.
+    assert structure.n_piece_forms >= 2**size - 1
+
+
+def test_counts_of_small_sizes_are_extended_and_say_so():
+    structure = FAMILY.structure(example, size=60, limit=500)
+    assert structure.n_boundaries == 60 * 59 // 2
+    assert any("same forms as those of size 2 to 4" in each for each in structure.assumptions)
+    by_hand = ct.pdim_bound(ct.GreedyKnapsack().structure(n_items=60)).dimension
+    assert by_hand <= ct.pdim_bound(structure).dimension <= 2 * by_hand
+
+
+def test_observed_counts_stay_below():
+    rng = random.Random(0)
+    FAMILY.check_structure([random_problem(rng, 3) for _ in range(3)])
+    stated = FAMILY.structure(example, size=7, limit=500)
+    for _ in range(2):
+        trace = FAMILY.trace(random_problem(rng, 5))
+        assert trace.complexity.n_predicates <= stated.n_boundaries
+        assert trace.complexity.longest_predicate_chain <= stated.predicates[0].chain_length
+
+
+def vote(instance, parameters):
+    """Votes of labelled neighbours, and a threshold; labels belong to the shape."""
+    weight = sum(
+        label * exp(-parameters["gamma"] * distance)
+        for distance, label in zip(instance["distances"], instance["labels"], strict=True)
+    )
+    return 1 if weight >= instance["bias"] else 0
+
+
+def test_parts_of_the_shape_and_several_parts():
+    instance = {"distances": np.array([1.0, 2.0, 3.5]), "labels": (1, -1, 1), "bias": 0.5}
+    family = ct.ProgramFamily(vote, ct.Real("gamma", 0, 5))
+    structure = family.structure(instance, fixed=["labels"])
+    assert (structure.n_boundaries, structure.n_piece_forms, structure.chain_length) == (1, 2, 3)
+    family.check_structure([instance], fixed=["labels"])
+
+
+@dataclass(frozen=True)
+class Pair:
+    first: float
+    second: float
+
+
+def mixed(pair, parameters):
+    a, b = parameters["w"]
+    best = argmax([a * pair.first, b * pair.second, 0])
+    return a * b if best == 0 else Fraction(best, 3)
+
+
+def test_dataclasses_weights_and_varying_results():
+    family = ct.ProgramFamily(mixed, ct.Simplex("w", 2), tolerance=1e-9)
+    structure = family.structure(Pair(1.0, -2.0))
+    assert structure.n_parameters == 1 and not structure.piecewise_constant
+    # a first - b second, a first and b second; the result a b meets a threshold too.
+    assert structure.n_boundaries == 3 and structure.predicates[0].n_predicates == 4
+    assert structure.function_degree == 2 and structure.n_piece_forms == 3
+
+
+def test_guarantees_use_it():
+    family = ct.ProgramFamily(lambda x, p: 1 if p["a"] >= x else 0, ct.Real("a", 0, 1))
+    instances = [0.1, 0.2, 0.4, 0.75]
+    result = ct.tune(family, instances, progress=False)
+    guarantee = result.guarantee(kinds=["worst-case"])
+    assert guarantee.bounds and all(
+        bound.evidence == "every instance" for bound in guarantee.bounds
+    )
+    assert family.structure_of([0.1, 0.2]).n_boundaries == 1
+    assert FAMILY.structure_of([example(2), example(3)]) is None  # no common shape
+
+
+def test_what_cannot_be_told_is_refused():
+    with pytest.raises(GenericLimitError, match="more than 10 paths"):
+        FAMILY.structure(example(3), limit=10)
+    family = ct.ProgramFamily(lambda x, p: x[1][x[0]] * (p["a"] > 0), ct.Real("a", 0, 1))
+    with pytest.raises(InputError, match="needs the value of an instance number.*fixed="):
+        family.structure((1, (2, 3)))
+    assert family.structure((1, (2, 3)), fixed=["x0"]).n_boundaries == 1
+    with pytest.raises(ParameterError, match="the example must be a function"):
+        FAMILY.structure(example(3), size=5)
+    with pytest.raises(InputError, match="the part 'x' of the example is a set"):
+        FAMILY.structure({1, 2})
+    total = ct.ProgramFamily(
+        lambda xs, p: 1 if sum(exp(x * p["a"]) for x in xs) >= 1 else 0, ct.Real("a", 0, 1)
+    )
+    with pytest.raises(InputError, match="compares different forms"):
+        total.structure(lambda n: tuple(range(1, n + 1)), size=20)
+    assert total.structure((1, 2, 3)).chain_length == 3
+
+
+def test_stated_counts_are_tested():
+    def stated(n_boundaries):
+        return ct.PiecewiseStructure(
+            n_piece_forms=100, n_boundaries=n_boundaries, chain_length=9, chain_degree=1,
+            function_degree=1, n_parameters=1, piecewise_constant=True, source="by hand",
+        )  # fmt: skip
+
+    rng = random.Random(1)
+    problems = [random_problem(rng, 4) for _ in range(2)]
+    right = ct.ProgramFamily(packed, ct.Real("rho", 0, 3), structure=lambda x: stated(10))
+    right.check_structure(problems)
+    assert right.structure_of(problems).n_boundaries == 10
+    wrong = ct.ProgramFamily(packed, ct.Real("rho", 0, 3), structure=lambda x: stated(1))
+    with pytest.raises(InputError, match="boundary functions, and its structure states 1"):
+        wrong.check_structure(problems)
+    with pytest.raises(ParameterError, match="structure must be a function"):
+        ct.ProgramFamily(packed, ct.Real("rho", 0, 3), structure=3)
+
+
+def test_bound_on_the_command_line(tmp_path, monkeypatch):
+    (tmp_path / "own_program.py").write_text(
+        "import certune as ct\n"
+        "def reaches(x, parameters):\n"
+        "    return sum(parameters['a'] >= each for each in x) / len(x)\n"
+        "family = ct.ProgramFamily(reaches, ct.Real('a', 0, 1))\n"
+        "def example(size):\n"
+        "    return [0.5] * size\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = CliRunner().invoke(main, ["bound", "own_program:family", "--size", "40"])
+    assert found.exit_code == 0 and "of size 40" in found.output and "a - x[i]" in found.output
+    for arguments, message in (
+        (["own_program:nothing", "--size", "4"], "own_program:nothing was not found"),
+        (["own_program:reaches", "--size", "4"], "must be a certune.ProgramFamily"),
+        (["own_program:family", "--size", "4", "--example", "math:pi"], "must name a function"),
+    ):
+        found = CliRunner().invoke(main, ["bound", *arguments])
+        assert found.exit_code == 2 and message in found.output
