@@ -231,3 +231,18 @@ def test_formulas_with_too_many_clauses_are_refused():
 def test_a_program_is_a_function():
     with pytest.raises(InputError, match="a program is a function"):
         trace(3, None, {"a": (0, 1)})
+
+
+def test_a_trace_ends_when_its_time_is_up():
+    def endless(x, parameters):
+        a, b = parameters["a"], parameters["b"]
+        taken = 0
+        for number in range(1, 400):
+            taken += a * a + b * number >= Fraction(number, 7)
+        return taken
+
+    with pytest.raises(BranchLimitError, match=r"after 0.3 s .* branches were left") as caught:
+        trace(endless, 1, {"a": (0, 3), "b": (0, 3)}, timeout=0.3, limit=10**6)
+    assert isinstance(caught.value.trace.paths, tuple)
+    with pytest.raises(ParameterError, match="timeout must be"):
+        trace(endless, 1, {"a": (0, 3)}, timeout=0)

@@ -1,19 +1,21 @@
-"""Functions of one parameter that are straight lines: their one root without a search.
+"""Functions that are affine in the parameters: signs and roots without a search.
 
-Scores a + b t, and logarithms of scores such as v / s^t, differ by a straight line.  Its
-coefficients are rational numbers, or balls; a rational root is known exactly, any other is
-enclosed.
+Scores a + b t, and logarithms of scores such as v / s^t, differ by an affine function.  Its
+coefficients are rational numbers, or balls; on a box its range is known without overestimation,
+along a line a rational root is known exactly, and any other is enclosed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import flint
 from flint import arb
 
-from certune.pfaffian.evaluation import ball_of, ball_sign, enclose
+from certune.pfaffian.evaluation import ball_of, ball_sign, enclose, memory_of
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import ADD, DIVIDE, MULTIPLY, SUBTRACT
@@ -23,122 +25,145 @@ PRECISION = 80
 
 
 class Affine(NamedTuple):
-    """The function offset + slope t; each coefficient is a fraction or a ball."""
+    """The function offset + sum of slopes times parameters; coefficients are fractions or balls."""
 
     offset: Any
-    slope: Any
+    slopes: dict[str, Any]
 
-    def root(self) -> Fraction | Any | None:
-        """Return the one root as a fraction or a ball, None if there is none for sure."""
-        if isinstance(self.slope, Fraction) and isinstance(self.offset, Fraction):
-            return -self.offset / self.slope if self.slope else None
-        slope = _as_ball(self.slope)
-        root = -_as_ball(self.offset) / slope
-        return root if ball_sign(slope) in (-1, 1) and root.is_finite() else None
+    @property
+    def is_exact(self) -> bool:
+        """Whether all coefficients are rational numbers."""
+        return all(isinstance(number, Fraction) for number in (self.offset, *self.slopes.values()))
 
+    def slope_sign(self, name: str) -> int | None:
+        """Return the sign of a slope, None if it is not known."""
+        slope = self.slopes.get(name, Fraction(0))
+        return (slope > 0) - (slope < 0) if isinstance(slope, Fraction) else ball_sign(slope)
 
-class _Side(NamedTuple):
-    """One side of a comparison: itself and its logarithm as straight lines, where they are."""
-
-    node: Expression
-    plain: Affine | None
-    scaled: Affine | None
-
-
-class AffineForms:
-    """The sides of comparisons along one line, each looked at once.
-
-    Parameters
-    ----------
-    name : str
-        The parameter that varies.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._sides: dict[int, _Side] = {}  # by address: the side keeps its expression alive
-        self._forms: dict[Expression, Affine | None] = {}
-
-    def difference(self, first: Expression, second: Expression) -> Affine | None:
-        """Return a straight line with the sign of ``first - second``, None if there is none.
-
-        To be called at the precision of balls that is wanted.
-        """
-        mine, theirs = self._side(first), self._side(second)
-        if mine.scaled is not None and theirs.scaled is not None:
-            return _combined(mine.scaled, theirs.scaled, _minus)
-        if mine.plain is not None and theirs.plain is not None:
-            return _combined(mine.plain, theirs.plain, _minus)
-        return None
-
-    def _side(self, node: Expression) -> _Side:
-        known = self._sides.get(id(node))
-        if known is None:
-            scaled = self._form(logarithm(node)) if is_positive(node) else None
-            known = self._sides[id(node)] = _Side(node, self._form(node), scaled)
-        return known
-
-    def _form(self, node: Expression) -> Affine | None:
-        for item in postorder([node]):
-            if item not in self._forms:
-                self._forms[item] = self._composed(item)
-        return self._forms[node]
-
-    def _composed(self, item: Expression) -> Affine | None:
-        if not item.parameters:
-            exact = item.value is not None
-            return Affine(item.value if exact else enclose(item, {}, PRECISION), Fraction(0))
-        if item.name is not None:
-            return Affine(Fraction(0), Fraction(1)) if item.name == self._name else None
-        parts = [self._forms[argument] for argument in item.arguments]
-        if len(parts) != 2 or parts[0] is None or parts[1] is None:
+    def root(self, name: str) -> Fraction | Any | None:
+        """Return the one root along a parameter as a fraction or a ball, None if it is not known."""
+        slope = self.slopes.get(name, Fraction(0))
+        if self.slope_sign(name) not in (-1, 1):
             return None
-        first, second = parts[0], parts[1]
-        left, right = (bool(argument.parameters) for argument in item.arguments)
-        if item.operation is ADD:
-            return _combined(first, second, _plus)
-        if item.operation is SUBTRACT:
-            return _combined(first, second, _minus)
-        if item.operation is MULTIPLY and not (left and right):
-            line, factor = (first, second) if left else (second, first)
-            return Affine(_times(line.offset, factor.offset), _times(line.slope, factor.offset))
-        if item.operation is DIVIDE and not right and ball_sign(_as_ball(second.offset)):
-            return Affine(_over(first.offset, second.offset), _over(first.slope, second.offset))
+        if isinstance(slope, Fraction) and isinstance(self.offset, Fraction):
+            return -self.offset / slope
+        root = -as_number_ball(self.offset) / as_number_ball(slope)
+        return root if root.is_finite() else None
+
+    def minus(self, other: Affine) -> Affine:
+        """Return the difference of two affine functions."""
+        return _combined(self, other, _minus)
+
+
+def affine_form(node: Expression) -> Affine | None:
+    """Return an expression as an affine function, None if its structure does not show one."""
+    memory = memory_of(node)
+    if "affine" not in memory:
+        with flint.ctx.workprec(PRECISION):
+            for item in postorder([node]):
+                own = memory_of(item)
+                if "affine" not in own:
+                    own["affine"] = _composed(item)
+    found: Affine | None = memory["affine"]
+    return found
+
+
+def affine_difference(first: Expression, second: Expression) -> Affine | None:
+    """Return an affine function with the sign of ``first - second``, None if there is none.
+
+    To be called at the precision of balls that is wanted.
+    """
+    scaled = [_scaled_form(side) for side in (first, second)]
+    if scaled[0] is not None and scaled[1] is not None:
+        return scaled[0].minus(scaled[1])
+    plain = [affine_form(side) for side in (first, second)]
+    if plain[0] is not None and plain[1] is not None:
+        return plain[0].minus(plain[1])
+    return None
+
+
+def _scaled_form(node: Expression) -> Affine | None:
+    """Return the logarithm of a positive expression as an affine function."""
+    memory = memory_of(node)
+    if "affine logarithm" not in memory:
+        form = affine_form(logarithm(node)) if is_positive(node) else None
+        memory["affine logarithm"] = form
+    found: Affine | None = memory["affine logarithm"]
+    return found
+
+
+def _composed(item: Expression) -> Affine | None:
+    """The form of one node from those of its arguments."""
+    if not item.parameters:
+        return Affine(item.value if item.value is not None else enclose(item, {}, PRECISION), {})
+    if item.name is not None:
+        return Affine(Fraction(0), {item.name: Fraction(1)})
+    parts = [memory_of(argument)["affine"] for argument in item.arguments]
+    if len(parts) != 2 or parts[0] is None or parts[1] is None:
         return None
+    first, second = parts
+    left, right = (bool(argument.parameters) for argument in item.arguments)
+    if item.operation is ADD:
+        return _combined(first, second, _plus)
+    if item.operation is SUBTRACT:
+        return _combined(first, second, _minus)
+    if item.operation is MULTIPLY and not (left and right):
+        line, factor = (first, second) if left else (second, first)
+        return _scaled(line, factor.offset, _times)
+    if item.operation is DIVIDE and not right and ball_sign(as_number_ball(second.offset)):
+        return _scaled(first, second.offset, _over)
+    return None
 
 
-def _as_ball(number: Any) -> Any:
+def as_number_ball(number: Any) -> Any:
+    """Return a coefficient as a ball."""
     return ball_of(number) if isinstance(number, Fraction) else number
 
 
-def _combined(first: Affine, second: Affine, operation: Any) -> Affine:
-    return Affine(operation(first.offset, second.offset), operation(first.slope, second.slope))
+def _combined(first: Affine, second: Affine, operation: Callable[[Any, Any], Any]) -> Affine:
+    zero = Fraction(0)
+    slopes = {
+        name: operation(first.slopes.get(name, zero), second.slopes.get(name, zero))
+        for name in first.slopes | second.slopes
+    }
+    return Affine(operation(first.offset, second.offset), slopes)
+
+
+def _scaled(line: Affine, number: Any, operation: Callable[[Any, Any], Any]) -> Affine:
+    slopes = {name: operation(slope, number) for name, slope in line.slopes.items()}
+    return Affine(operation(line.offset, number), slopes)
 
 
 def _plus(a: Any, b: Any) -> Any:
     if isinstance(a, Fraction) == isinstance(b, Fraction):
         return a + b
-    return _as_ball(a) + _as_ball(b)
+    return as_number_ball(a) + as_number_ball(b)
 
 
 def _minus(a: Any, b: Any) -> Any:
     if isinstance(a, Fraction) == isinstance(b, Fraction):
         return a - b
-    return _as_ball(a) - _as_ball(b)
+    return as_number_ball(a) - as_number_ball(b)
 
 
 def _times(a: Any, b: Any) -> Any:
     if isinstance(a, Fraction) == isinstance(b, Fraction):
         return a * b
-    if a == 0 or b == 0:
-        return Fraction(0)
-    return _as_ball(a) * _as_ball(b)
+    return as_number_ball(a) * as_number_ball(b)
 
 
 def _over(a: Any, b: Any) -> Any:
     if isinstance(a, Fraction) == isinstance(b, Fraction):
         return a / b
-    return Fraction(0) if isinstance(a, Fraction) and a == 0 else _as_ball(a) / _as_ball(b)
+    return as_number_ball(a) / as_number_ball(b)
+
+
+def affine_range(line: Affine, sides: Mapping[str, Any]) -> Any:
+    """Return a ball with all values on a box, whose sides are balls."""
+    value = as_number_ball(line.offset)
+    for name, slope in line.slopes.items():
+        value = value + as_number_ball(slope) * sides[name]
+    return value
 
 
 class RootPlace(NamedTuple):

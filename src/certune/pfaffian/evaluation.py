@@ -34,7 +34,7 @@ class Jet(NamedTuple):
 
 def tape(node: Expression) -> list[Expression]:
     """Return the subexpressions in the order of evaluation; kept with the expression."""
-    memory = _memory(node)
+    memory = memory_of(node)
     order = memory.get("tape")
     if order is None:
         # The expression itself is left out, so that it does not keep itself alive.
@@ -44,7 +44,7 @@ def tape(node: Expression) -> list[Expression]:
 
 def places(node: Expression) -> list[tuple[int, ...]]:
     """Return, for each entry of the tape, where its arguments are on it; kept like the tape."""
-    memory = _memory(node)
+    memory = memory_of(node)
     found: list[tuple[int, ...]] | None = memory.get("places")
     if found is None:
         order = tape(node)
@@ -54,7 +54,8 @@ def places(node: Expression) -> list[tuple[int, ...]]:
     return found
 
 
-def _memory(node: Expression) -> dict[Any, Any]:
+def memory_of(node: Expression) -> dict[Any, Any]:
+    """Return what is kept with an expression as long as it lives."""
     if node.memory is None:
         node.memory = {}
     memory: dict[Any, Any] = node.memory
@@ -147,7 +148,7 @@ def _value(item: Expression, arguments: list[Any], balls: Mapping[str, Any], pre
     if item.name is not None:
         return balls[item.name]
     if not item.parameters:
-        memory = _memory(item)
+        memory = memory_of(item)
         known = memory.get(precision)
         if known is None:
             known = (

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import flint
 from flint import arb
 
+from certune.pfaffian.affine import Affine, affine_form, affine_range, as_number_ball
 from certune.pfaffian.evaluation import PRECISION, Jet, as_ball, ball_sign, enclose, jet
 from certune.pfaffian.expressions import Expression, constant
 
@@ -37,12 +38,17 @@ class Range(NamedTuple):
 
 def sign_on(node: Expression, ranges: Ranges) -> int | None:
     """Return the sign on a box; None if it is not proved to be one."""
+    if affine_form(node) is not None:
+        return ball_sign(range_on(node, ranges).ball)
     sign = ball_sign(enclose(node, ranges))
     return ball_sign(range_on(node, ranges).ball) if sign is None else sign
 
 
 def range_on(node: Expression, ranges: Ranges) -> Range:
-    """Enclose an expression on a box, by both forms."""
+    """Enclose an expression on a box, by both forms; an affine one as it is."""
+    line = affine_form(node)
+    if line is not None:
+        return _affine_range(line, ranges)
     value = enclose(node, ranges)
     slopes: dict[str, float] = {}
     if not value.is_finite():
@@ -63,6 +69,15 @@ def range_on(node: Expression, ranges: Ranges) -> Range:
             # Both are right, so that they meet.
             value = value.intersection(close)
     return Range(value, slopes)
+
+
+def _affine_range(line: Affine, ranges: Ranges) -> Range:
+    with flint.ctx.workprec(PRECISION):
+        sides = {name: as_ball(ranges[name]) for name in line.slopes}
+        sizes = {
+            name: float(abs(as_number_ball(slope)).upper()) for name, slope in line.slopes.items()
+        }
+        return Range(affine_range(line, sides), sizes)
 
 
 def ends_given(

@@ -19,7 +19,7 @@ import flint
 from flint import arb
 
 from certune.exact.dyadics import floats_between, is_simple, simplest
-from certune.pfaffian.affine import Affine, AffineForms, place_of
+from certune.pfaffian.affine import Affine, affine_difference, place_of
 from certune.pfaffian.evaluation import Jet, ball_sign, is_nowhere_defined, jet
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.graph import postorder
@@ -127,17 +127,13 @@ def _joined(cells: list[Cell]) -> list[Cell]:
     return joined
 
 
-def _is_exact(line: Affine | None) -> bool:
-    return line is not None and all(isinstance(number, Fraction) for number in line)
-
-
-def _cells_of_line(line: Affine, low: float, high: float) -> list[Cell] | None:
+def _cells_of_line(line: Affine, name: str, low: float, high: float) -> list[Cell] | None:
     """Cells of a straight line whose root is far from both ends, None if it is not known to be."""
-    root = line.root()
+    root = line.root(name)
     place = None if root is None else place_of(root)
     if place is None:
         return None
-    sign = ball_sign(line.slope) if not isinstance(line.slope, Fraction) else _sign(line.slope)
+    sign = line.slope_sign(name)
     assert sign in (-1, 1)
     if place.above <= low:
         return [Cell(low, high, sign)]
@@ -152,10 +148,6 @@ def _cells_of_line(line: Affine, low: float, high: float) -> list[Cell] | None:
     ]
 
 
-def _sign(number: Fraction) -> int:
-    return (number > 0) - (number < 0)
-
-
 class Line:
     """Evaluation of expressions along one parameter, with functions shared between expressions.
 
@@ -168,18 +160,17 @@ class Line:
     def __init__(self, name: str) -> None:
         self.name = name
         self._shared: dict[tuple[float, float], dict[Expression, Jet]] = {}
-        self._affine = AffineForms(name)
 
     def difference_map(
         self, first: Expression, second: Expression, low: float, high: float
     ) -> SignMap:
         """Return the sign of a difference on an interval."""
         with flint.ctx.workprec(_PRECISION):
-            line = self._affine.difference(first, second)
-            cells = None if line is None else _cells_of_line(line, low, high)
+            line = affine_difference(first, second)
+            cells = None if line is None else _cells_of_line(line, self.name, low, high)
             if cells is None:
                 cells = list(self._cells(scaled_difference(first, second), low, high))
-            elif len(cells) == 3 and cells[1].root is None and not _is_exact(line):
+            elif len(cells) == 3 and cells[1].root is None and line and not line.is_exact:
                 # Irrational coefficients may still have a simple root, such as that of a tie.
                 before, after = cells[1].low, cells[1].high
                 if is_simple(simplest(before, after)):

@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from certune.errors import CertuneError, InputError
+from certune.deadline import TimeIsUp, check_time, now, until
+from certune.errors import CertuneError, InputError, ParameterError
 from certune.pfaffian.boxes import Box, split_by_sign
 from certune.pfaffian.chains import Chain, Complexity
 from certune.pfaffian.construction import ChainBuilder, ChainForm, chain_of
@@ -177,7 +178,7 @@ class Trace:
 
 
 class BranchLimitError(CertuneError):
-    """A program has more paths than the stated limit; what was found is in `trace`."""
+    """A program has more paths than can be followed; what was found is in `trace`."""
 
     def __init__(self, message: str, trace: Trace) -> None:
         super().__init__(message)
@@ -185,7 +186,13 @@ class BranchLimitError(CertuneError):
 
 
 def trace(
-    program: Program, instance: Any, domain: Any, *, limit: int = 1000, boxes: int = 256
+    program: Program,
+    instance: Any,
+    domain: Any,
+    *,
+    limit: int = 1000,
+    boxes: int = 256,
+    timeout: float | None = None,
 ) -> Trace:
     """Follow every path that a program can take on a domain.
 
@@ -202,6 +209,8 @@ def trace(
     boxes : int, default=256
         How many boxes may be looked at to decide one comparison; more of them prune more paths
         that cannot be taken.
+    timeout : float, optional
+        Seconds after which it ends with what was found.
 
     Returns
     -------
@@ -211,7 +220,7 @@ def trace(
     Raises
     ------
     BranchLimitError
-        If there are more paths; the error carries those that were found.
+        If there are more paths, or the time is up; the error carries those that were found.
 
     Examples
     --------
@@ -227,7 +236,16 @@ def trace(
     """
     if not callable(program):
         raise InputError(f"a program is a function of (instance, parameters), got {program!r}")
-    return _Tracer(program, instance, domain_of(domain), limit, boxes).trace()
+    tracer = _Tracer(program, instance, domain_of(domain), limit, boxes)
+    if timeout is None:
+        return tracer.trace()
+    if not (isinstance(timeout, (int, float)) and timeout > 0):
+        raise ParameterError(f"timeout must be a number of seconds > 0, got {timeout!r}")
+    with until(now() + timeout):
+        try:
+            return tracer.trace()
+        except TimeIsUp:
+            raise tracer.interrupted(timeout) from None
 
 
 class _Predicates:
@@ -316,6 +334,7 @@ class _Follower(Oracle):
         holding = possible & relation.signs
         if not holding or holding == possible:
             return bool(holding)
+        check_time()
         by_sign = split_by_sign(self._predicates.forms[number], state.boxes, self._budget)
         sides = {}
         for outcome, signs in ((True, holding), (False, possible - holding)):
@@ -343,13 +362,27 @@ class _Tracer:
         self._program, self._instance, self._domain = program, instance, domain
         self._limit, self._budget = limit, budget
         self._predicates = _Predicates()
+        self._paths: list[Path] = []
+        self._n_pending = 1
+
+    def interrupted(self, timeout: float) -> BranchLimitError:
+        """Return the error of a trace whose time is up."""
+        return BranchLimitError(
+            f"after {timeout:g} s {len(self._paths)} paths were found and {self._n_pending} "
+            f"branches were left on {self._domain.ranges}; what was found is in the attribute "
+            "`trace` of this error. Trace a smaller instance or domain, allow fewer boxes=, or "
+            "raise the timeout",
+            self._found(self._paths),
+        )
 
     def trace(self) -> Trace:
-        paths: list[Path] = []
+        paths = self._paths
         pending = [_State([], [], [Box(dict(self._domain.ranges))], {})]
         parameters = Parameters(self._domain.parameters)
         undefined: UndefinedError | ZeroDivisionError | None = None
         while pending:
+            check_time()
+            self._n_pending = len(pending)
             if len(paths) == self._limit:
                 raise self._too_many(paths)
             follower = _Follower(pending.pop(), self._predicates, self._limit, self._budget)

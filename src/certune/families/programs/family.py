@@ -243,7 +243,7 @@ class ProgramFamily(Family):
         domain : Segment, ParameterSpace or mapping, optional
             Where to trace, by default the whole parameter space.
         **options
-            ``limit`` and ``boxes`` of `certune.pfaffian.trace`.
+            ``limit``, ``boxes`` and ``timeout`` of `certune.pfaffian.trace`.
         """
         return trace(self._follow, instance, self._space if domain is None else domain, **options)
 
