@@ -41,7 +41,7 @@ class Affine(NamedTuple):
         return (slope > 0) - (slope < 0) if isinstance(slope, Fraction) else ball_sign(slope)
 
     def root(self, name: str) -> Fraction | Any | None:
-        """Return the one root along a parameter as a fraction or a ball, None if it is not known."""
+        """Return the root along a parameter as a fraction or a ball, None if it is not known."""
         slope = self.slopes.get(name, Fraction(0))
         if self.slope_sign(name) not in (-1, 1):
             return None

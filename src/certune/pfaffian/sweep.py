@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import nlargest, nsmallest
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from certune.deadline import check_time
@@ -122,6 +124,7 @@ class _Predicates:
         self._decisions: dict[tuple[int, int, int], _Decision] = {}
         # Results of operators by the addresses of their arguments, kept alive beside.
         self.made: dict[tuple[Any, int, int], tuple[Expression, ...]] = {}
+        self.sorted_keys: dict[int, _SortedKeys] = {}
         self.count = 0
 
     def decision(
@@ -256,6 +259,110 @@ class GuidedOracle(Oracle):
         return best
 
 
+_start, _stop, _resume = attrgetter("start"), attrgetter("stop"), attrgetter("resume")
+
+
+class _SortedKeys:
+    """The keys of one sort of a program in order, kept from pass to pass.
+
+    Parameters
+    ----------
+    keys : sequence of Expression
+        What is sorted.
+    descending : bool
+        Whether the largest comes first.
+    hint : list of int or None
+        A likely order.
+    """
+
+    def __init__(
+        self, keys: Sequence[Expression], descending: bool, hint: list[int] | None
+    ) -> None:
+        self._keys, self._descending = tuple(keys), descending
+        self._names = list(map(id, keys))
+        self._hint = hint
+        self._order: list[int] = []
+        # For all neighbours (i, j) in order: until when they are known to be in order.
+        self._ends: list[float] = []
+        self._decisions: list[_Decision | None] = []
+
+    @property
+    def noted(self) -> list[_Decision]:
+        """The decisions about neighbours; there are none about equal or constant keys."""
+        return [decision for decision in self._decisions if decision is not None]
+
+    def is_about(self, keys: Sequence[Expression], descending: bool) -> bool:
+        """Tell whether these are the same keys."""
+        return self._descending == descending and self._names == list(map(id, keys))
+
+    def order_at(
+        self, t: float, decide: Callable[[Expression, Relation, Expression], _Decision]
+    ) -> list[int]:
+        """Return the order just right of `t`, which is right of the last place."""
+        found: dict[tuple[int, int], _Decision] = {}
+
+        def precedes(i: int, j: int) -> bool:
+            if i > j:
+                return not precedes(j, i)
+            pair = (self._keys[i], self._keys[j])
+            first, second = pair if self._descending else pair[::-1]
+            if first is second:
+                return True
+            if not (first.parameters or second.parameters):
+                return decide_constants(first, Relation.AT_LEAST, second)
+            decision = found[i, j] = decide(first, Relation.AT_LEAST, second)
+            return decision.holds
+
+        if self._ends and t < min(self._ends):
+            return self._order
+        if self._ends:
+            order = self._repaired(t, precedes)
+        else:
+            order = sorted_by(len(self._keys), precedes, self._hint)
+        self._keep(order, precedes, found)
+        return order
+
+    def _repaired(self, t: float, precedes: Callable[[int, int], bool]) -> list[int]:
+        """Insert again what follows a pair whose decision has ended."""
+        old = self._order
+        order = old[:1]
+        for place, end in enumerate(self._ends):
+            item = old[place + 1]
+            position = len(order)
+            # Behind its old neighbour it stays as long as that decision holds.
+            if not (t < end and order[-1] == old[place]):
+                while position and precedes(item, order[position - 1]):
+                    position -= 1
+            order.insert(position, item)
+        return order
+
+    def _keep(
+        self,
+        order: list[int],
+        precedes: Callable[[int, int], bool],
+        found: dict[tuple[int, int], _Decision],
+    ) -> None:
+        known = {} if not self._ends else self._by_pair()
+        ends, decisions = [], []
+        for pair in itertools.pairwise(order):
+            i, j = sorted(pair)
+            decision = found.get((i, j)) or known.get((i, j))
+            if decision is None and precedes(i, j) is not None:
+                decision = found.get((i, j))  # None only for equal and for constant keys
+            decisions.append(decision)
+            ends.append(math.inf if decision is None else decision.end)
+        self._order, self._ends, self._decisions = order, ends, decisions
+
+    def _by_pair(self) -> dict[tuple[int, int], _Decision]:
+        """The decisions that were known, by the smaller and the larger index of the pair."""
+        pairs = itertools.pairwise(self._order)
+        return {
+            (i, j) if i < j else (j, i): decision
+            for (i, j), decision in zip(pairs, self._decisions, strict=True)
+            if decision is not None
+        }
+
+
 class _Pass(GuidedOracle):
     """Decides for the points just right of `t`, and keeps how far the decisions hold."""
 
@@ -304,29 +411,29 @@ class _Pass(GuidedOracle):
     def order(self, keys: Sequence[Expression], descending: bool) -> list[int]:
         """Sort from the order of the last pass; only neighbours in the new order are noted.
 
-        What neighbours say determines the order of all, ties by index included.
+        What neighbours say determines the order of all, ties by index included. Neighbours whose
+        decision still holds are not asked again, so that a pass costs what has changed.
         """
-        hint = self.suggested_order(len(keys))
-        decisions: dict[tuple[int, int], _Decision] = {}
-
-        def precedes(i: int, j: int) -> bool:
-            if i > j:
-                return not precedes(j, i)
-            first, second = (keys[i], keys[j]) if descending else (keys[j], keys[i])
-            if first is second:
-                return True
-            if not (first.parameters or second.parameters):
-                return decide_constants(first, Relation.AT_LEAST, second)
-            found = decisions[i, j] = self._decision(first, Relation.AT_LEAST, second)
-            return found.holds
-
-        order = sorted_by(len(keys), precedes, hint)
-        for i, j in itertools.pairwise(order):
-            noted = decisions.get((i, j) if i < j else (j, i))
-            if noted is not None:
-                self._note(noted)
+        place = len(self._orders)
+        known = self._predicates.sorted_keys.get(place)
+        if known is None or not known.is_about(keys, descending):
+            known = _SortedKeys(keys, descending, self.suggested_order(len(keys)))
+            self._predicates.sorted_keys[place] = known
+        order = known.order_at(self._t, self._decision)
+        self._note_all(known.noted)
         self.note_order(order)
-        return order
+        return list(order)
+
+    def _note_all(self, found: list[_Decision]) -> None:
+        """Take note of decisions about different numbers; the two nearest ends of a kind count."""
+        for decision in {
+            id(each): each
+            for each in (*nsmallest(2, found, key=_stop), *nlargest(2, found, key=_start))
+        }.values():
+            self._note(decision)
+            self.decisions.pop()
+        self.decisions += found
+        self.resume = min(self.resume, min(map(_resume, found), default=math.inf))
 
     def largest(self, keys: Sequence[Expression]) -> int:
         """Compare the largest one with all others, so that a piece ends where another one wins."""

@@ -73,6 +73,17 @@ class KnapsackInstance:
         return [int(size * scale) for size in self.sizes], int(self.capacity * scale)
 
     @cached_property
+    def scaled_values(self) -> list[int]:
+        """Values as integers over a common denominator."""
+        scale = math.lcm(*(value.denominator for value in self.values))
+        return [int(value * scale) for value in self.values]
+
+    @cached_property
+    def value_unit(self) -> Fraction:
+        """The share of Dantzig's bound that a unit of the scaled values is."""
+        return self.values[0] / self.scaled_values[0] / self.bound
+
+    @cached_property
     def exact_items(self) -> list[tuple[Expression, Expression]]:
         """Value and size of each item as expressions, made once for many runs."""
         items = zip(self.values, self.sizes, strict=True)
@@ -116,8 +127,8 @@ def pack(instance: KnapsackInstance, parameters: Mapping[str, Any]) -> list[int]
 
 def packed_share(instance: KnapsackInstance, parameters: Mapping[str, Any]) -> Fraction:
     """Return the packed value as a share of Dantzig's bound."""
-    items = pack(instance, parameters)
-    return sum((instance.values[item] for item in items), Fraction(0)) / instance.bound
+    values = instance.scaled_values
+    return sum(values[item] for item in pack(instance, parameters)) * instance.value_unit
 
 
 class GreedyKnapsack(ProgramFamily):
