@@ -67,7 +67,7 @@ def test_ranges_on_boxes_have_the_exact_ends(a, b, c):
     a, b, c = map(Fraction, (a, b, c))
     corners = [a + b * Fraction(t) - c * Fraction(u) for t in (-1, 2) for u in (0.25, 3)]
     for end, exact in ((found.ball.lower(), min(corners)), (found.ball.upper(), max(corners))):
-        assert abs(float(end) - float(exact)) <= 1e-8 * max(1, abs(float(exact)))
+        assert abs(float(end) - float(exact)) <= 1e-8 * float(1 + abs(a) + 3 * abs(b) + 3 * abs(c))
 
 
 def test_what_is_affine_and_what_is_not():

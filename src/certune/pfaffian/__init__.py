@@ -10,6 +10,14 @@ from __future__ import annotations
 from certune.pfaffian.arrangement import Arrangement, count_regions
 from certune.pfaffian.chains import Chain, ChainFunction, Complexity
 from certune.pfaffian.construction import ChainForm, chain_of
+from certune.pfaffian.declared import (
+    PfaffianFunction,
+    declare,
+    erf,
+    log_sum_exp,
+    normal_cdf,
+    tan,
+)
 from certune.pfaffian.expressions import (
     Expression,
     apply,
@@ -32,6 +40,7 @@ __all__ = [
     "Complexity",
     "Expression",
     "ObservedComplexity",
+    "PfaffianFunction",
     "Polynomial",
     "Trace",
     "apply",
@@ -41,9 +50,13 @@ __all__ = [
     "chain_of",
     "constant",
     "count_regions",
+    "declare",
+    "erf",
     "exp",
     "is_zero",
     "log",
+    "log_sum_exp",
+    "normal_cdf",
     "parameter",
     "parameters",
     "power",
@@ -51,6 +64,7 @@ __all__ = [
     "sigmoid",
     "softplus",
     "sqrt",
+    "tan",
     "tanh",
     "trace",
 ]

@@ -103,7 +103,10 @@ class _NormalForms:
             return self._integer_power(arguments[0], int(item.arguments[1].value))  # type: ignore[arg-type]
         if item.operation in _REWRITTEN and not self._rewriting:
             return self._opaque_function(item.operation, arguments[0])
-        return _RULES[item.operation](self, *arguments)
+        rule = _RULES.get(item.operation)
+        if rule is None:  # a declared function, of which nothing is known but its derivative
+            return self._opaque_function(item.operation, *arguments)
+        return rule(self, *arguments)
 
     def add(self, u: _Quotient, v: _Quotient) -> _Quotient:
         """Sum of two quotients over the least common product of their factors."""
