@@ -1,10 +1,11 @@
 """Is a run that is killed at any moment continued as if nothing had happened?
 
-Runs of many small instances with a run directory, and online runs with a state, are killed by
-SIGKILL at random moments, also inside of fsync, rename and link, where a hook waits for the kill;
-between two lives files are damaged now and then as a crashed machine would: the last block is cut
-off, or a bit is flipped. The run that ends in the end is compared with an uninterrupted one, bit by
-bit, and what was finished must not be computed again unless its file was damaged.
+Runs of many small instances with a run directory, searches over two parameters with one, and online
+runs with a state, are killed by SIGKILL at random moments, also inside of fsync, rename and link,
+where a hook waits for the kill; between two lives files are damaged now and then as a crashed
+machine would: the last block is cut off, or a bit is flipped. The run that ends in the end is
+compared with an uninterrupted one, bit by bit, and what was finished must not be computed again
+unless its file was damaged.
 
     python benchmarks/killed_runs.py [--moments 1000] [--seed 0]
 """
@@ -57,10 +58,34 @@ def played(folder: Path) -> Any:
         return tuner.regret(), tuner.propose(), tuner.n_pieces
 
 
+def table(number: int) -> ct.ClusteringInstance:
+    """Return one of the instances of every search over two parameters."""
+    rng = np.random.default_rng(number)
+    target = np.arange(9) % 3
+    sets = [rng.normal(size=(9, 2)) * (1 + i) + 0.8 * target[:, None] for i in range(2)]
+    distances = [np.linalg.norm(points[:, None] - points[None], axis=-1) for points in sets]
+    return ct.ClusteringInstance(distances=distances, target=target, k=3)
+
+
+TABLES = [table(number) for number in range(2)]
+
+
+def searched(folder: Path) -> Any:
+    """Search two parameters with a run directory."""
+    family = ct.Linkage(alpha=(-2, 3), weights="tune", n_metrics=2)
+    return ct.tune(family, TABLES, progress=False, run_dir=folder)
+
+
 def digest(kind: str, outcome: Any) -> Any:
     """Return everything that must be equal to the last bit."""
     if kind == "online":
         return outcome
+    if kind == "search":
+        return (
+            outcome.status, outcome.best_params, outcome.best_value_exact,
+            outcome.upper_bound_exact, outcome.n_nodes, outcome.n_lines, outcome.baselines,
+            outcome.certificate.checksum,
+        )  # fmt: skip
     arrays = {name: array.tobytes() for name, array in outcome.landscape.to_arrays().items()}
     return (
         outcome.status, outcome.best_params, outcome.best_value_exact, outcome.upper_bound_exact,
@@ -68,7 +93,9 @@ def digest(kind: str, outcome: Any) -> Any:
     )  # fmt: skip
 
 
-WORK = {"tune": tuned, "online": played}
+WORK = {"tune": tuned, "search": searched, "online": played}
+# Seconds within which a life is ended.
+MOMENTS = {"tune": 0.25, "search": 2.0, "online": 0.25}
 
 
 def killed_at(call: str, count: int) -> None:
@@ -88,7 +115,7 @@ def killed_at(call: str, count: int) -> None:
 def one_life(kind: str, folder: Path, rng: random.Random) -> bool:
     """Let a child work until it is killed or done; return whether it was done."""
     call = rng.choice(["any", "any", "fsync", "replace", "link"])
-    moment, count = rng.random() * 0.25, rng.randrange(1, 60)
+    moment, count = rng.random() * MOMENTS[kind], rng.randrange(1, 60)
     child = os.fork()
     if child == 0:
         try:

@@ -2,7 +2,7 @@
 from . import datasets, guarantees, linear_model, online, pfaffian, testing
 from .aggregates import CVaR, Quantile
 from .box import Box
-from .data import folds, from_csv, from_frame, labeling_folds, save_instances
+from .data import folds, from_csv, from_frame, labeling_folds, read_stream, save_instances
 from .dual import CellMap, PiecewiseFunction, PiecewisePolynomial, mean
 from .errors import (
     CertificateError,
@@ -66,12 +66,14 @@ from .tuning import (
     Status,
     StoredRun,
     StoredSearch,
+    StreamResult,
     TuningResult,
     VerificationReport,
     best_schedule,
     cell_map,
     load,
     tune,
+    tune_stream,
     verify,
 )
 

@@ -34,6 +34,14 @@ def as_float(what: str, value: object) -> float:
         raise ParameterError(f"{what} must be within the range of floats, got {value!r}.") from None
 
 
+def as_positive_seconds(what: str, value: object) -> float:
+    """Return a positive number of seconds, or raise :class:`ParameterError`."""
+    seconds = as_float(what, value)
+    if not seconds > 0:
+        raise ParameterError(f"{what} must be a positive number of seconds, got {value!r}.")
+    return seconds
+
+
 def as_fraction(value: Any) -> Fraction:
     """Return a number exactly; raises what `Fraction` does.
 

@@ -10,5 +10,6 @@ from certune.data.doors import from_csv, from_frame
 from certune.data.few_labels import labeling_folds
 from certune.data.folds import folds
 from certune.data.instance_files import save_instances
+from certune.data.streaming import read_stream
 
-__all__ = ["folds", "from_csv", "from_frame", "labeling_folds", "save_instances"]
+__all__ = ["folds", "from_csv", "from_frame", "labeling_folds", "read_stream", "save_instances"]

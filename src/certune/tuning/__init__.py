@@ -16,6 +16,7 @@ from certune.tuning.search import tune
 from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
 from certune.tuning.stored_run import StoredRun, StoredSearch, load
+from certune.tuning.stream import StreamResult, tune_stream
 from certune.tuning.verification import VerificationReport, verify
 
 __all__ = [
@@ -33,11 +34,13 @@ __all__ = [
     "Status",
     "StoredRun",
     "StoredSearch",
+    "StreamResult",
     "TuningResult",
     "VerificationReport",
     "best_schedule",
     "cell_map",
     "load",
     "tune",
+    "tune_stream",
     "verify",
 ]

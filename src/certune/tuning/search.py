@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from certune.aggregates import Aggregate, Criterion
-from certune.checks import as_float, as_n_jobs
+from certune.checks import as_n_jobs, as_positive_seconds
 from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
 from certune.families.base import Family
@@ -247,8 +247,8 @@ def _check_criterion(n_free: int, criterion: Criterion) -> None:
 
 
 def _check_options(timeout: Any, n_jobs: Any, callbacks: object, progress: object) -> None:
-    if timeout is not None and not as_float("timeout", timeout) > 0:
-        raise ParameterError(f"timeout must be a positive number of seconds, got {timeout!r}.")
+    if timeout is not None:
+        as_positive_seconds("timeout", timeout)
     as_n_jobs(n_jobs)
     if not isinstance(callbacks, Sequence) or not all(callable(item) for item in callbacks):
         raise ParameterError(f"callbacks must be a list of functions, got {callbacks!r}.")

@@ -1,0 +1,175 @@
+"""Instances from many or large files, one after the other: what was read is not kept.
+
+A folder of CSV or Parquet files is read file by file. A Parquet file with a column of groups is
+read in pieces; the rows of a group stand together in it, and each group becomes an instance as soon
+as its last row is there.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certune.data.csv_file import read_csv
+from certune.data.doors import SUFFIXES, Purposes, files_of, instances_of, samples_of
+from certune.data.frame import as_table
+from certune.data.table import Table, text_of
+from certune.data.tasks import task_named
+from certune.errors import CertuneError, InputError
+
+PARQUET = (".parquet", ".pq")
+# Rows of a Parquet file that are read at a time.
+PIECE = 65_536
+
+
+def read_stream(
+    source: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    target: str,
+    group: str | None = None,
+    features: Sequence[str] | None = None,
+    categorical: Sequence[str] = (),
+    task: str = "clustering",
+    **options: Any,
+) -> Iterator[Any]:
+    """Yield the instances of files, one after the other, for :func:`certune.tune_stream`.
+
+    Parameters
+    ----------
+    source : path, pattern or list of them
+        CSV or Parquet files, or a folder of them, which are read in the order of their names.
+        Parquet needs pyarrow, ``pip install 'certune[parquet]'``.
+    target, features, task, **options
+        As in :func:`from_frame`.
+    group : str, optional
+        Column that divides the rows of a file: one instance for each of its values. In a Parquet
+        file the rows of a group must stand together, so that it can be read in pieces. Without a
+        group, every file is an instance of its own.
+    categorical : sequence of str
+        Columns whose numbers are codes of categories. Categories are numbered for each file, or
+        each group of a Parquet file, by itself, since the others were not read.
+
+    Yields
+    ------
+    object
+        Instances, named by their file, group and fold.
+
+    Raises
+    ------
+    InputError
+        For files that are not there or cannot be used, as soon as they are reached.
+    """
+    task_named(task, list(options))
+    purposes = Purposes(target, group, features, categorical)
+    paths = _paths(source)
+    return _instances(paths, purposes, task, options)
+
+
+def _paths(source: Any) -> list[Path]:
+    """Return the files of a source, with Parquet files beside CSV files."""
+    if not isinstance(source, (str, PathLike)):
+        return files_of(source)
+    text = fspath(source)
+    if Path(text).is_dir():
+        suffixes = (*SUFFIXES, *PARQUET)
+        found = sorted(path for path in Path(text).iterdir() if path.suffix.lower() in suffixes)
+        return found or files_of(text)
+    if glob.has_magic(text):
+        return files_of(text)
+    return files_of([text])
+
+
+def _instances(
+    paths: Sequence[Path], purposes: Purposes, task: str, options: dict[str, Any]
+) -> Iterator[Any]:
+    for path in paths:
+        name = path.stem if len(paths) > 1 else ""
+        if path.suffix.lower() in PARQUET:
+            for label, table in _groups(path, purposes.group):
+                named = ", ".join(filter(None, (name, label)))
+                alone = Purposes(purposes.target, None, purposes.features, purposes.categorical)
+                without = _without(table, purposes.group)
+                yield from instances_of(samples_of([without], [named], alone), task, options)
+        else:
+            samples = samples_of([read_csv(path, None, None)], [name], purposes)
+            yield from instances_of(samples, task, options)
+
+
+def _without(table: Table, column: str | None) -> Table:
+    columns = {name: cells for name, cells in table.columns.items() if name != column}
+    return Table(table.source, columns, table.rows)
+
+
+def _groups(path: Path, group: str | None) -> Iterator[tuple[str, Table]]:
+    """Yield the rows of every group of a Parquet file, which stand together."""
+    seen: set[str] = set()
+    label, rows = "", _Rows(path)
+    for piece in _pieces(path):
+        if group is None:
+            rows.add(piece)
+            continue
+        if group not in piece:
+            raise InputError(f"{path} has no column {group!r}: it has {', '.join(piece)}")
+        cells = [text_of(cell) for cell in piece[group].tolist()]
+        starts = [i for i in range(len(cells)) if i == 0 or cells[i] != cells[i - 1]]
+        for start, stop in zip(starts, [*starts[1:], len(cells)], strict=True):
+            if rows.pieces and cells[start] != label:
+                yield label, rows.table()
+                seen.add(label)
+            if cells[start] in seen:
+                raise InputError(
+                    f"{path}: rows of group {cells[start]!r} do not stand together: sort the file "
+                    f"by {group!r}, or read it whole with certune.from_frame"
+                )
+            label = cells[start]
+            rows.add({name: column[start:stop] for name, column in piece.items()})
+    if not rows.pieces:
+        raise InputError(f"{path} has no rows")
+    yield label, rows.table()
+
+
+class _Rows:
+    """Rows of a group that were read so far."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._n_before = path, 0
+        self.pieces: list[dict[str, Any]] = []
+
+    def add(self, piece: dict[str, Any]) -> None:
+        self.pieces.append(piece)
+
+    def table(self) -> Table:
+        """Return the rows as a table, and begin anew; rows are numbered from 1 in the file."""
+        columns = {
+            name: np.concatenate([piece[name] for piece in self.pieces]) for name in self.pieces[0]
+        }
+        self.pieces = []
+        table = as_table(columns, str(self._path))
+        rows = np.arange(table.n_rows) + self._n_before + 1
+        self._n_before += table.n_rows
+        return Table(table.source, table.columns, rows)
+
+
+def _pieces(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the columns of a Parquet file, some rows at a time."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise CertuneError(
+            "Parquet files need pyarrow, which is not installed: pip install 'certune[parquet]'."
+        ) from error
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=PIECE):
+                yield {
+                    name: column.to_numpy(zero_copy_only=False)
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                }
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(f"{path} is not a readable Parquet file: {error}") from error

@@ -1,0 +1,132 @@
+"""Tuning on streams: the same mean for any number of workers and any order of arrival."""
+
+import gc
+import random
+import weakref
+from fractions import Fraction
+
+import pytest
+
+import certune as ct
+from certune.dual import sum_of
+from certune.testing import StepFamily, StepInstance
+from certune.tuning.stream import BLOCK, FAN, SumTree
+
+
+def instance(number, modulus=97):
+    place = (number % modulus + 1) / (modulus + 2)
+    return StepInstance((place,), (Fraction(number % 5, 4), 1), name=f"number {number}")
+
+
+def arrays(function):
+    return {name: array.tobytes() for name, array in function.to_arrays().items()}
+
+
+@pytest.mark.parametrize("count", [1, BLOCK, BLOCK + 1, 700])
+def test_a_stream_has_the_optimum_of_a_list(count):
+    instances = [instance(number) for number in range(count)]
+    listed = ct.tune(StepFamily(), instances)
+    result = ct.tune_stream(StepFamily(), iter(instances))
+    assert result.landscape == listed.landscape and result.best_params == listed.best_params
+    assert result.best_value_exact == listed.best_value_exact
+    assert result.upper_bound_exact == listed.upper_bound_exact and result.gap == 0.0
+    assert result.status is listed.status and result.baselines == listed.baselines
+    assert f"instances      {count}" in str(result)
+
+
+def test_the_number_of_workers_does_not_matter():
+    first, second = (
+        ct.tune_stream(StepFamily(), map(instance, range(300)), n_jobs=n_jobs) for n_jobs in (1, 2)
+    )
+    assert arrays(first.landscape) == arrays(second.landscape)
+
+
+def test_sums_do_not_depend_on_the_order_of_arrival():
+    duals = [StepFamily().dual(instance(number)) for number in range(3 * FAN + 5)]
+    found = []
+    for seed in range(3):
+        order = list(range(len(duals)))
+        random.Random(seed).shuffle(order)
+        tree = SumTree()
+        for number in order:
+            tree.put(number, duals[number])
+        found.append(arrays(tree.total()))
+    assert found[0] == found[1] == found[2] == arrays(sum_of(duals))
+
+
+def test_instances_are_not_kept():
+    seen, alive = [], []
+
+    def stream():
+        for number in range(10 * BLOCK):
+            item = instance(number)
+            seen.append(weakref.ref(item))
+            if number % BLOCK == 0:
+                gc.collect()
+                alive.append(sum(ref() is not None for ref in seen))
+            yield item
+
+    ct.tune_stream(StepFamily(), stream())
+    assert max(alive) <= 3 * BLOCK
+
+
+class Picky(StepFamily):
+    def dual(self, instance, along=None):
+        if instance.name == "number 40":
+            raise ZeroDivisionError("no such thing")
+        return super().dual(instance, along)
+
+
+def test_instances_that_fail_are_named_or_left_out():
+    instances = [instance(number) for number in range(100)]
+    with pytest.raises(ct.TuningError, match="number 40, number 40 of the stream: Zero"):
+        ct.tune_stream(Picky(), instances)
+    result = ct.tune_stream(Picky(), instances, on_error="skip")
+    assert result.status is ct.Status.INCOMPLETE and result.n_failed == 1
+    assert result.failures == {"number 40": "ZeroDivisionError: no such thing"}
+    whole = ct.tune(Picky(), instances, on_error="skip")
+    assert result.upper_bound_exact == whole.upper_bound_exact
+    assert result.best_value_exact == whole.best_value_exact
+
+
+def test_a_stream_without_end_ends_with_the_time():
+    def endless():
+        number = 0
+        while True:
+            yield instance(number)
+            number += 1
+
+    result = ct.tune_stream(StepFamily(), endless(), timeout=0.5)
+    assert result.status is ct.Status.TIME_LIMIT and result.n_instances > 0
+
+
+@pytest.mark.parametrize(
+    ("instances", "message"),
+    [
+        ([], "empty"),
+        ("folder", "read_stream"),
+        (3, "iterable"),
+        ([instance(0), 7], "instance 1: expected a StepInstance"),
+    ],
+)
+def test_what_is_no_stream_is_refused(instances, message):
+    with pytest.raises(ct.InputError, match=message):
+        ct.tune_stream(StepFamily(), instances)
+
+
+def test_options_are_checked():
+    for options in ({"timeout": 0}, {"on_error": "no"}, {"n_jobs": 0}):
+        with pytest.raises(ct.ParameterError):
+            ct.tune_stream(StepFamily(), [instance(0)], **options)
+    family = ct.Linkage(alpha=(0, 1), weights="tune", n_metrics=2)
+    with pytest.raises(ct.ParameterError, match="one free parameter"):
+        ct.tune_stream(family, [])
+
+
+def test_an_error_of_the_stream_itself_is_passed_on():
+    def broken():
+        yield instance(0)
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        ct.tune_stream(StepFamily(), broken())
