@@ -33,7 +33,6 @@ from certune.families.base import Family
 from certune.space import Segment
 from certune.tuning.executors import Crew
 from certune.tuning.instances import checked_family, instance_name
-from certune.tuning.progress import blend
 from certune.tuning.status import Status
 from certune.tuning.workplace import RunOptions
 
@@ -118,7 +117,8 @@ class StreamResult:
         return max(0.0, float(self.upper_bound_exact - self.best_value_exact))
 
     def _over_all(self, finished: Fraction, failed: Fraction) -> Fraction:
-        return blend(finished, self.n_instances - self.n_failed, failed, self.n_instances)
+        n_finished = self.n_instances - self.n_failed
+        return (finished * n_finished + failed * self.n_failed) / self.n_instances
 
     def __repr__(self) -> str:
         return (
