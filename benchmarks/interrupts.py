@@ -1,13 +1,16 @@
 """Ctrl-C and SIGTERM at random moments: every run answers soon and keeps what is finished.
 
     python benchmarks/interrupts.py              300 moments with seed 0
-    python benchmarks/interrupts.py 40 --seed 3 --largest 500
+    python benchmarks/interrupts.py 40 --seed 3 --largest 500 --only large graph
 
-Each moment is a process of its own that tunes instances of one family: linkage of small and large
-instances, graphs, logistic and linear regression, a program, two parameters of linkage; with one or
-two workers. It gets one signal somewhere between its first step and the end of the run. It must not
-crash, must end soon, and what it answers must be a result that holds, with a bound not below the
-value.
+Each moment is a process of its own that works on instances of one family, with one or two workers:
+linkage of small and large instances, graphs, logistic and linear regression, Genie, programs, two
+parameters of each of three families, verification of a certificate, online learning. It gets one
+signal, at the start or once some instances are finished. It must not crash, must answer soon, and
+must not lose a finished instance; its bound must hold.
+
+A machine that is busy with something else lets processes wait for a processor. How long the threads
+of the process did so is read from the kernel (Linux), and does not count as lateness.
 """
 
 import argparse
@@ -17,106 +20,260 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 LIMIT = 0.5  # seconds between a signal and the answer
-KINDS = ("linkage", "large", "product", "graph", "logistic", "lasso", "program", "boxes")
 
 
-def instances_and_family(kind, size):
-    """Return a family and some of its instances, which together take seconds."""
+def clouds(count, n, metrics=("euclidean",)):
+    """Return clustering instances without structure."""
     import numpy as np
 
     import certune as ct
 
     rng = np.random.default_rng(0)
+    return [
+        ct.ClusteringInstance(rng.normal(size=(n, 3)), metrics=metrics, target=np.arange(n) % 4)
+        for _ in range(count)
+    ]
 
-    def clouds(count, n, metrics=("euclidean",)):
-        return [
-            ct.ClusteringInstance(rng.normal(size=(n, 3)), metrics=metrics, target=np.arange(n) % 4)
-            for _ in range(count)
-        ]
 
-    two = ("euclidean", "cityblock")
-    if kind == "linkage":
-        return ct.Linkage("power-mean", alpha=(-10, 10)), clouds(40, 150)
-    if kind == "large":
-        return ct.Linkage("min-max", alpha=(-5, 5)), clouds(3, size)
-    if kind == "product":
-        family = ct.Linkage("product", alpha=[(-2, 3), 1.0])
-        return family, clouds(12, 120, two)
-    if kind == "graph":
-        family = ct.HarmonicLabeling(sigma=(0.1, 5))
-        return family, ct.datasets.digits_labeling(12, n_per_class=40)
-    if kind == "logistic":
-        family = ct.RegularizedLogistic("l1", lam=(1e-4, 1.0), standardize=True)
-        return family, ct.datasets.breast_cancer_classification(12)
-    if kind == "lasso":
-        X, y = rng.normal(size=(300, 60)), rng.normal(size=300)
-        folds = np.array_split(np.arange(300), 12)
-        return ct.RegularizedRegression("l1", alpha=(1e-4, 1.0), max_error=2.0), [
-            ct.RegressionInstance(
-                np.delete(X, fold, 0), np.delete(y, fold), X[fold], y[fold], name=f"fold {number}"
-            )
-            for number, fold in enumerate(folds)
-        ]
-    if kind == "program":
-        return ct.GreedyKnapsack(rho=(0, 2)), [
-            ct.KnapsackInstance(rng.integers(1, 99, 40), rng.integers(1, 99, 40), capacity=600)
-            for _ in range(12)
-        ]
+TWO = ("euclidean", "cityblock")
+
+
+def linkage(ct, np, size):
+    return ct.Linkage("power-mean", alpha=(-10, 10)), clouds(40, 150)
+
+
+def large(ct, np, size):
+    return ct.Linkage("min-max", alpha=(-5, 5)), clouds(3, size)
+
+
+def means(ct, np, size):
+    return ct.Linkage("power-mean", alpha=(-3, 3)), clouds(2, size)
+
+
+def moving(ct, np, size):
+    return ct.Linkage("min-max", alpha=0.5, weights="tune", n_metrics=2), clouds(2, size, TWO)
+
+
+def product(ct, np, size):
+    return ct.Linkage("product", alpha=[(-2, 3), 1.0]), clouds(12, 120, TWO)
+
+
+def genie(ct, np, size):
+    return ct.GenieClustering(), clouds(20, 120)
+
+
+def graph(ct, np, size):
+    family = ct.HarmonicLabeling(sigma=(0.1, 5))
+    return family, ct.datasets.digits_labeling(12, n_per_class=40)
+
+
+def logistic(ct, np, size):
+    family = ct.RegularizedLogistic("l1", lam=(1e-4, 1.0), standardize=True)
+    return family, ct.datasets.breast_cancer_classification(12)
+
+
+def ridge(ct, np, size):
+    family = ct.RegularizedLogistic("l2", lam=(1e-4, 1.0), standardize=True)
+    return family, ct.datasets.breast_cancer_classification(12)
+
+
+def lasso(ct, np, size):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 60)), rng.normal(size=300)
+    return ct.RegularizedRegression("l1", alpha=(1e-4, 1.0), max_error=2.0), [
+        ct.RegressionInstance(
+            np.delete(X, fold, 0), np.delete(y, fold), X[fold], y[fold], name=f"fold {number}"
+        )
+        for number, fold in enumerate(np.array_split(np.arange(300), 12))
+    ]
+
+
+def knapsacks(ct, np, count):
+    rng = np.random.default_rng(0)
+    return [
+        ct.KnapsackInstance(rng.integers(1, 99, 40), rng.integers(1, 99, 40), capacity=600)
+        for _ in range(count)
+    ]
+
+
+def program(ct, np, size):
+    return ct.GreedyKnapsack(rho=(0, 2)), knapsacks(ct, np, 12)
+
+
+def program_boxes(ct, np, size):
+    space = ct.ParameterSpace((ct.Real("rho", 0, 2), ct.Real("shift", 0, 1)))
+    return ct.ProgramFamily(shifted_greedy, space), list(range(8))
+
+
+def shifted_greedy(seed, parameters):
+    """Pack ten items by value over a power of size, with a discount for large ones."""
+    draw = random.Random(seed)
+    items = [(draw.randint(1, 20), draw.randint(1, 20)) for _ in range(10)]
+    rho, shift = parameters["rho"], parameters["shift"]
+    order = sorted(items, key=lambda item: -(item[0] - rho * item[1] - shift * item[1] ** 2))
+    room, packed = 40, 0
+    for value, size in order:
+        if size <= room:
+            room, packed = room - size, packed + value
+    return packed / sum(value for value, _ in items)
+
+
+def boxes(ct, np, size):
     family = ct.Linkage("power-mean", alpha=(0.5, 8), weights="tune", n_metrics=2)
-    return family, clouds(4, 60, two)
+    return family, clouds(4, 60, TWO)
+
+
+def graph_boxes(ct, np, size):
+    family = ct.HarmonicLabeling(sigma=(0.5, 3), weights="tune", n_metrics=2)
+    rng = np.random.default_rng(0)
+    return family, [
+        ct.LabelingInstance(
+            rng.normal(size=(40, 3)), labeled=range(8), truth=np.arange(40) % 2, metrics=TWO
+        )
+        for _ in range(3)
+    ]
+
+
+RUNS = {
+    run.__name__: run
+    for run in (
+        (linkage, large, means, moving, product, genie, graph, logistic, ridge, lasso, program)
+        + (program_boxes, boxes, graph_boxes)
+    )
+}
+KINDS = (*RUNS, "verify", "online")
 
 
 def work(kind, size, n_jobs):
-    """Tune, and print what came of it; the process that is interrupted."""
+    """Do what is interrupted, and print how far it gets and what comes of it."""
+    import numpy as np
+
     import certune as ct
 
-    family, instances = instances_and_family(kind, size)
+    if kind == "verify":
+        answer = verified(ct, np)
+    elif kind == "online":
+        answer = learned(ct)
+    else:
+        answer = tuned(ct, *RUNS[kind](ct, np, size), n_jobs)
+    answered = {"answered": time.time(), "waits": waits("self")}
+    print(json.dumps({**answer, **answered}), flush=True)
+
+
+def tuned(ct, family, instances, n_jobs):
+    """Tune; what was finished when the last state was reported must be in the result."""
+    steps = 0
+
+    def report(state):
+        nonlocal steps
+        steps += 1
+        print(steps, flush=True)
+
     print("ready", flush=True)
     try:
-        result = ct.tune(family, instances, n_jobs=n_jobs, progress=False)
-    except (KeyboardInterrupt, ct.NothingFinishedError):
-        print(json.dumps({"finished": 0}), flush=True)
-        return
-    answered = time.time()
+        result = ct.tune(family, instances, n_jobs=n_jobs, progress=False, callbacks=[report])
+    except KeyboardInterrupt:
+        return {"lost": steps}
+    lost = steps - len(result.duals) if family.space.n_free == 1 else 0
     holds = result.best_value_exact <= result.upper_bound_exact
-    finished = len(getattr(result, "duals", ()))
-    answer = {"status": result.status.name, "finished": finished, "holds": bool(holds)}
-    print(json.dumps({**answer, "answered": answered}), flush=True)
+    return {"status": result.status.name, "lost": lost, "holds": bool(holds)}
 
 
-def moment(kind, size, n_jobs, number, wait):
-    """Send a signal to a run; return (what is wrong or None, seconds until it ended, answer)."""
-    command = [sys.executable, __file__, "--work", kind, "--largest", str(size)]
+def verified(ct, np):
+    """Verify; nothing can be lost."""
+    family, instances = linkage(ct, np, 0)
+    result = ct.tune(family, instances[:8], progress=False)
+    print("ready", flush=True)
+    try:
+        ct.verify(result.certificate, family, instances[:8])
+    except KeyboardInterrupt:
+        return {"lost": 0}
+    return {"status": "OPTIMAL", "lost": 0}
+
+
+def learned(ct):
+    """Learn online; every round that was finished must be there afterwards."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"horizon": 60, "random_state": 0, "state": Path(folder, "state")}
+        family, finished, status = ct.Linkage("power-mean", alpha=(-10, 10)), 0, "OPTIMAL"
+        stream = clouds(60, 150)
+        tuner = ct.OnlineTuner(family, **options)
+        print("ready", flush=True)
+        try:
+            for instance in stream:
+                tuner.propose()
+                tuner.update(instance)
+                finished += 1
+                print(finished, flush=True)
+        except KeyboardInterrupt:
+            status = "INTERRUPTED"
+        tuner.close()
+        with ct.OnlineTuner(family, **options) as again:
+            return {"status": status, "lost": max(0, finished - again.n_rounds)}
+
+
+def waits(process):
+    """Return for every thread the seconds that it was ready and had no processor."""
+    found = {}
+    for path in Path(f"/proc/{process}/task").glob("*/schedstat"):
+        try:
+            found[path.parent.name] = int(path.read_text().split()[1]) / 1e9
+        except (OSError, IndexError):  # a thread that has ended, or a kernel that does not say
+            continue
+    return found
+
+
+def moment(command, number, steps, wait):
+    """Send a signal to a run after some steps and seconds; return what happened."""
     process = subprocess.Popen(
-        [*command, "--workers", str(n_jobs)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    process.stdout.readline()
+    seen = process.stdout.readline()
+    while steps and seen and not seen.startswith("{"):
+        seen, steps = process.stdout.readline(), steps - 1
+    last = seen if seen.startswith("{") else ""
     time.sleep(wait)
-    finished_before = process.poll() is not None
-    sent = time.time()
+    before, sent = waits(process.pid), time.time()
     process.send_signal(number)
     try:
         out, err = process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        return "did not end within two minutes", 120.0, {}
-    answer = json.loads(out) if out.strip() else {}
-    took = answer.get("answered", time.time()) - sent
-    if finished_before or answer.get("status") in ("OPTIMAL", "UNDECIDED"):
-        return None, 0.0, answer
-    if process.returncode not in (0, -signal.SIGTERM, -signal.SIGINT, 130, 143):
-        return f"exit code {process.returncode}: {err.strip()[-300:]}", took, answer
-    if not answer and number == signal.SIGINT:
-        return f"no answer: {err.strip()[-300:]}", took, answer
+        return {"wrong": "did not end within two minutes"}
+    ended = time.time()
+    answers = [line for line in (last + out).splitlines() if line.startswith("{")]
+    answer = json.loads(answers[0]) if answers else {}
+    return {
+        "took": max(0.0, answer.get("answered", ended) - sent),
+        "waited": longest_wait(before, answer.get("waits", {})),
+        "wrong": fault(process.returncode, number, answer, err),
+        "answer": {key: answer[key] for key in answer if key in ("status", "lost", "holds")},
+    }
+
+
+def longest_wait(before, after):
+    """Return the longest time that one thread waited for a processor in between."""
+    return max((after[thread] - before.get(thread, 0.0) for thread in after), default=0.0)
+
+
+def fault(code, number, answer, err):
+    """Return what is wrong with how a process ended, or None."""
+    if answer.get("lost"):
+        return f"lost {answer['lost']} finished"
     if answer.get("holds") is False:
-        return f"a result that does not hold: {answer}", took, answer
-    return None, took, answer
+        return "a bound that does not hold"
+    if not answer and code != -number:
+        return f"no answer, exit code {code}: {err.strip()[-300:]}"
+    # After its answer a process may still be hit by the signal, while it ends.
+    if code not in (0, -number, 130) and not (number == signal.SIGINT and code == 1):
+        return f"exit code {code}: {err.strip()[-300:]}"
+    return None
 
 
 def main():
@@ -124,34 +281,35 @@ def main():
     parser.add_argument("count", type=int, nargs="?", default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--largest", type=int, default=3000, help="points of a large instance")
+    parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--work", choices=KINDS, help=argparse.SUPPRESS)
     parser.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         return work(options.work, options.largest, options.workers)
     rng = random.Random(options.seed)
-    times = {kind: [] for kind in KINDS}
-    faults = 0
+    times = {kind: [] for kind in options.only}
+    faults = late = 0
     for turn in range(options.count):
-        kind = KINDS[turn % len(KINDS)]
+        kind = options.only[turn % len(options.only)]
         size = rng.choice((500, 1000, options.largest))
         number = rng.choice((signal.SIGINT, signal.SIGTERM))
         n_jobs = rng.choice((1, 2))
-        wait = rng.random() ** 2 * 4.0
-        wrong, took, answer = moment(kind, size, n_jobs, number, wait)
-        times[kind].append(took)
-        if wrong or took > LIMIT:
-            faults += bool(wrong)
-            print(
-                f"{kind} n_jobs={n_jobs} {number.name} after {wait:.2f} s: ended {took:.2f} s "
-                f"later; {wrong or answer}",
-                flush=True,
-            )
-    print(f"{options.count} signals, {faults} faults; seconds until the answer, by kind:")
+        steps, wait = rng.choice((0, 0, 1, 2, 3, 5, 8, 12, 40)), rng.random() ** 2 * 4.0
+        command = [sys.executable, __file__, "--work", kind, "--largest", str(size)]
+        found = moment([*command, "--workers", str(n_jobs)], number, steps, wait)
+        own = found.get("took", 120.0) - found.get("waited", 0.0)
+        times[kind].append((own, found.get("took", 120.0)))
+        faults, late = faults + bool(found["wrong"]), late + (own > LIMIT)
+        if found["wrong"] or own > LIMIT:
+            moment_text = f"{number.name} {wait:.2f} s after step {steps}"
+            print(f"{kind} {size} n_jobs={n_jobs} {moment_text}: {found}", flush=True)
+    print(f"{options.count} signals, {faults} faults, {late} later than {LIMIT} s;")
+    print("largest seconds until the answer, without and with waiting for a processor:")
     for kind, taken in times.items():
-        late = sum(value > LIMIT for value in taken)
-        print(f"  {kind:>9}: largest {max(taken, default=0.0):.2f}, later than {LIMIT} s: {late}")
-    return 1 if faults else 0
+        own, whole = (max(column) for column in zip(*taken, strict=True)) if taken else (0, 0)
+        print(f"  {kind:>13}: {own:.2f}  {whole:.2f}  ({len(taken)} signals)")
+    return 1 if faults or late else 0
 
 
 if __name__ == "__main__":

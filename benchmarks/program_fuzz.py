@@ -24,10 +24,12 @@ import mpmath
 import numpy as np
 
 import certune as ct
+from certune.deadline import TimeIsUp, now, until
 from certune.pfaffian import exp, sqrt
 
 LOW, HIGH = -2.0, 2.0
 POINTS_PER_PROGRAM = 200
+PATIENCE = 20.0  # seconds for the function of a program
 RELATIONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
@@ -262,9 +264,11 @@ def check(versions: Versions, rng: random.Random, tally: Tally) -> None:
     """Compare one program at many points."""
     family = ct.ProgramFamily(lambda _, p: versions.traced(p["a"]), ct.Real("a", LOW, HIGH))
     try:
-        dual = family.dual(None)
-    except ct.CertuneError as error:
-        # With the reason's first words, and whether Python itself has values everywhere.
+        with until(now() + PATIENCE):
+            dual = family.dual(None)
+    except (ct.CertuneError, TimeIsUp) as error:
+        # With the reason's first words, and whether Python itself has values everywhere. Pieces
+        # without end, as those of floor(1 / a) at 0, end with the time.
         tally.refusals[f"{type(error).__name__}"] += 1
         tally.points += _refused_points(versions, family, error, rng, tally)
         return
@@ -316,7 +320,7 @@ def _compare(versions: Versions, family: Any, dual: Any, t: float, tally: Tally)
 
 
 def _refused_points(
-    versions: Versions, family: Any, error: Exception, rng: random.Random, tally: Tally
+    versions: Versions, family: Any, error: BaseException, rng: random.Random, tally: Tally
 ) -> int:
     """A refused program may still be run at points; there it must agree."""
     places = [rng.randint(-1024, 1024) / 512 for _ in range(20)]

@@ -166,7 +166,9 @@ class FollowedParts {
         model.reading.error = 1e-9;
         const auto [base, largest] =
             chords_.evaluate_first(records_, model, tree_.n_first, {0.0, 1.0});
-        chords_.set_first(tree_.n_first, base);
+        const Stop never;
+        StopToken token(never);
+        chords_.set_first(tree_.n_first, base, token);
         panel_.reading = model.reading;
         panel_.interval = panel_.part = {0.0, 1.0};
         panel_.key_factor = sign > 0 ? slack : 1.0 / slack;

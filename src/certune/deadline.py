@@ -7,14 +7,12 @@ that :func:`current_stop` hands to it. Exceptions come from such questions only,
 left half done. In the main thread the core also runs the handlers of pending signals.
 
 Times are those of :func:`now`, a clock that stands still while something is prepared for first use
-(kernels being compiled): preparation never counts against a limit.
+(workers being started): preparation never counts against a limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 
 from certune._core import Stop, TimeIsUp, begin_preparation, end_preparation, now
 
@@ -33,25 +31,30 @@ __all__ = [
 _stop: ContextVar[Stop] = ContextVar("stop", default=Stop())  # noqa: B039 (nobody sets this one)
 
 
-@contextmanager
-def under(stop: Stop) -> Iterator[Stop]:
-    """Let a stop hold for what is called inside, in this thread."""
-    token = _stop.set(stop)
-    try:
-        yield stop
-    finally:
-        _stop.reset(token)
+class under:  # noqa: N801 (used as a statement)
+    """Let a stop hold for what is called inside, in this thread.
+
+    Not a generator: one that an interrupt lets go of would be closed at any time, anywhere.
+    """
+
+    def __init__(self, stop: Stop) -> None:
+        self._own = stop
+
+    def __enter__(self) -> Stop:
+        self._token: Token[Stop] = _stop.set(self._own)
+        return self._own
+
+    def __exit__(self, *error: object) -> None:
+        _stop.reset(self._token)
 
 
-@contextmanager
-def until(deadline: float) -> Iterator[Stop]:
+def until(deadline: float) -> under:
     """State a deadline, as told by :func:`now`, for what is called inside.
 
-    Yields the stop that holds inside; another thread may set it before the time is up. A stop that
-    holds outside still does.
+    Entering it gives the stop that holds inside; another thread may set it before the time is up.
+    A stop that holds outside still does.
     """
-    with under(Stop(deadline - now(), current_stop())) as stop:
-        yield stop
+    return under(Stop(deadline - now(), current_stop()))
 
 
 def current_stop() -> Stop:

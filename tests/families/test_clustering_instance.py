@@ -336,9 +336,6 @@ def test_a_used_instance_is_pickled_without_what_follows_from_it():
     copy = pickle.loads(pickle.dumps(used))
     assert not {"log_distances", "pair_codes", "references"} & set(copy.__dict__)
     assert Linkage().dual(copy) == dual
-    # Kernels would be compiled again for arrays that are read-only.
-    for array in (copy.log_distances, copy.pair_codes, copy.references["k-median"]):
-        assert array.flags.writeable
 
 
 @pytest.mark.parametrize("objective", ["k-means", "k-median", "k-center"])

@@ -25,7 +25,6 @@ GRID = [0.25, 0.5, 1.0, 1.0 + 2**-30, 1.5, 3.0, 40.0]
 MORE = np.unique(np.concatenate([np.linspace(a, b, 9) for a, b in itertools.pairwise(GRID)]))
 # Dyadic numbers, so that the ends of a polynomial are exact floats.
 NUMBERS = st.integers(-256, 256).map(lambda number: number / 64)
-# The first example of a process may have to compile the kernels.
 examples = settings(max_examples=60, deadline=None)
 SHIFTS = st.sampled_from([Fraction(-1), Fraction(0), Fraction(1)])
 

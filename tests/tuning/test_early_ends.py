@@ -5,15 +5,17 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from fractions import Fraction
 
 import joblib
 import pytest
 
 import certune as ct
-from certune.deadline import check_time
+from certune.deadline import Stop, TimeIsUp, check_time
 from certune.testing import StepFamily, StepInstance
 from certune.tuning import Status
+from certune.tuning.interrupts import SignalWatch
 
 
 class InterruptedFamily(StepFamily):
@@ -207,6 +209,32 @@ def test_signals_keep_what_is_finished(name, n_jobs):
 def test_signals_before_anything_is_finished_do_what_they_always_do():
     assert "KeyboardInterrupt" in signalled("SIGINT", "1", "slow").stderr
     assert signalled("SIGTERM", "1", "slow").returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_code_that_is_interrupted_at_any_line_is_not_interrupted_again(step):
+    """Not after it was left: the exception would hit whoever builds the result."""
+    watch, lines = SignalWatch(Stop()), []
+
+    def remind(frame, event, argument):
+        if frame.f_code is SignalWatch.call.__code__:
+            frame.f_trace = remind
+            if event == "line":
+                lines.append(frame.f_lineno)
+                if len(lines) == step + 1:
+                    watch._reminded = True
+                    watch._handle(signal.SIGINT, None)
+            return remind
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(remind)
+    try:
+        with suppress(TimeIsUp):
+            watch.call(Stop(), len, "item")
+    finally:
+        sys.settrace(before)
+    assert len(lines) > step and watch._working_under is None
 
 
 def test_interrupt_returns_what_is_there(random_instances):

@@ -416,3 +416,17 @@ def test_what_stays_undecided_does_not_end_a_search():
     family = Shy(lambda x, p: 1 if p["a"] * p["b"] >= 0.25 else 0, space)
     result = ct.tune(family, [None], max_nodes=50, progress=False)
     assert result.best_value == 1.0 and result.upper_bound == 1.0
+
+
+class SlowCorner(TableFamily):
+    """Takes a while where the default is run."""
+
+    def run_exact(self, instance, params):
+        if params == self.baselines["corner"]:
+            time.sleep(0.1)
+        return super().run_exact(instance, params)
+
+
+def test_a_search_that_ends_by_itself_runs_the_defaults_however_long_they_take():
+    result = ct.tune(SlowCorner(), tables(3), progress=False)
+    assert result.status is ct.Status.OPTIMAL and "corner" in result.baselines

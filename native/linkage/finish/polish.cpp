@@ -108,8 +108,11 @@ struct Narrowing {
     TwoValues values;
     double order_left;
     Interval zone;
+    StopToken& stop;
 
+    // One pass over all pairs of points, millions at most; no model once a stop is requested.
     DifferenceModel model(double centre, double half) const {
+        if (stop.stop_requested()) return no_difference_model(centre, half);
         return difference_model(kind, pairs, values, centre, half);
     }
 
@@ -174,11 +177,11 @@ struct Narrowing {
 }  // namespace
 
 PolishedZone polish(Kind kind, const PairFunctions& pairs, std::span<const std::uint8_t> marks,
-                    Interval zone, double order_left) {
+                    Interval zone, double order_left, StopToken& stop) {
     if (pairs.mode == Mode::affine && pairs.power.at(0.5 * (zone.low + zone.high)) < 0.0) {
         order_left = -order_left;
     }
-    return Narrowing{kind, pairs, TwoValues(kind, pairs, marks), order_left, zone}.run();
+    return Narrowing{kind, pairs, TwoValues(kind, pairs, marks), order_left, zone, stop}.run();
 }
 
 bool may_tie(Kind kind, const PairFunctions& pairs, std::span<const std::uint8_t> marks, double t) {
@@ -198,7 +201,7 @@ std::vector<std::uint8_t> polish_many(Kind kind, const PairFunctions& pairs,
         const auto split = splits.row(row);
         const PolishedZone found =
             polish(kind, pairs, marks.row(row), {split[column::low], split[column::high]},
-                   split[column::order_left]);
+                   split[column::order_left], stop);
         split[column::low] = found.low;
         split[column::high] = found.high;
         proved[i] = found.proved;

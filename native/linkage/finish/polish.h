@@ -26,7 +26,7 @@ struct PolishedZone {
 // nearer) left of the change, the opposite one holds right of it. A zone of width 0 says that there
 // is no change: one order lasts.
 PolishedZone polish(Kind kind, const PairFunctions& pairs, std::span<const std::uint8_t> marks,
-                    Interval zone, double order_left);
+                    Interval zone, double order_left, StopToken& stop);
 
 // Could the two cluster pairs be exactly equally near at t? False is a proof that not.
 bool may_tie(Kind kind, const PairFunctions& pairs, std::span<const std::uint8_t> marks, double t);

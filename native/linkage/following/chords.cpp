@@ -213,9 +213,9 @@ Chords::Range Chords::evaluate_first(TreeRecords& records, const RecordModel& mo
     return range;
 }
 
-void Chords::set_first(int n_first, double base) {
+void Chords::set_first(int n_first, double base, StopToken& stop) {
     std::size_t i = 0;
-    for (int x = 0; x < n_first; ++x) {
+    for (int x = 0; x < n_first && !stop.stop_requested(); ++x) {
         for (int z = 0; z < x; ++z, ++i) {
             const auto start = static_cast<float>(low_.values[i] - base);
             const auto stop = static_cast<float>(high_.values[i] - base);

@@ -18,6 +18,7 @@
 #include "linkage/following/panel.h"
 #include "linkage/following/tree_records.h"
 #include "numeric/buffer.h"
+#include "stop_token.h"
 
 namespace certune::linkage {
 
@@ -50,7 +51,7 @@ class Chords {
     };
     Range evaluate_first(TreeRecords& records, const RecordModel& model, int n_first,
                          Interval part);
-    void set_first(int n_first, double base);
+    void set_first(int n_first, double base, StopToken& stop);
     void set_panel(const Panel& panel);
 
     void nobody_alive();

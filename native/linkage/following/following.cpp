@@ -86,7 +86,7 @@ class Follower {
             model_.reading = build_average_records({records_.all(), tree_.n_first, false}, source_,
                                                    problem_.first.labels, interval, stop_);
         } else {
-            model_.reading = fill_both_ends(frame_, source_, interval);
+            model_.reading = fill_both_ends(frame_, source_, interval, stop_);
         }
         if (!(model_.reading.error < 1e-2)) {
             model_.reading.error = infinity;
@@ -94,7 +94,7 @@ class Follower {
         }
         records_.begin(tree_.n_first);
         if (average_) return;
-        for (int x = 0; x < tree_.n_first; ++x) {
+        for (int x = 0; x < tree_.n_first && !stop_.stop_requested(); ++x) {
             for (int z = 0; z < x; ++z) simd8::copy(frame_.record(x, z), records_.at(x, z));
         }
     }
@@ -131,7 +131,7 @@ class Follower {
         // and the chord times exp(-y^2 / 8), and so are averages of values.
         const double slack = inner * std::exp(0.125 * exponent * exponent) * (1.0 + 32.0 * unit);
         chords_->place_nodes(tree_.until);
-        chords_->set_first(tree_.n_first, base);
+        chords_->set_first(tree_.n_first, base, stop_);
         // Beyond slack times a value, in terms of keys.
         panel.key_factor = ascending ? slack : 1.0 / slack;
         panel.key_offset = std::abs(base * (panel.key_factor - 1.0));

@@ -234,6 +234,7 @@ Mender::Two Mender::next_fresh() const {
 // the truth. False if something is unclear.
 bool Mender::merge_fresh(double t, bool proving) {
     while (roster_.fresh().size() > 1) {
+        if (prover_.stop().stop_requested()) return false;
         auto [x, y] = next_fresh();
         if (x == nobody) {
             if (roster_.fresh().size() < roster_.alive().size() || !pair_up()) break;
@@ -451,7 +452,7 @@ void Mender::sort_by_height(double share) {
 
 bool Mender::refresh(int first_stage) {
     bool differs = false;
-    for (int i = first_stage; i < tree_.n_merges(); ++i) {
+    for (int i = first_stage; i < tree_.n_merges() && !prover_.stop().stop_requested(); ++i) {
         const int node = tree_.order[at(i)];
         if (flags_[at(node)].born) {
             differs = true;

@@ -207,7 +207,8 @@ std::size_t Prover::least_bound(std::size_t but) const {
 
 Interval Prover::narrowed(const Rivals& nodes, Interval zone) {
     mark_members(tree_, nodes, marks_);
-    const PolishedZone polished = polish(panel_.reading.kind, source_.pairs, marks_, zone, 1.0);
+    const PolishedZone polished =
+        polish(panel_.reading.kind, source_.pairs, marks_, zone, 1.0, stop_);
     return {polished.low, polished.high};
 }
 

@@ -49,6 +49,7 @@ class Prover {
     // Begins a panel.
     void begin(const Panel& panel);
     const Panel& panel() const { return panel_; }
+    StopToken& stop() const { return stop_; }
 
     enum class Rivalry { all_alive, fresh_only };
     struct Task {

@@ -94,8 +94,8 @@ void build_logs(const Frame& frame, const Source& source, std::span<const std::i
     const MembersByLabel members(labels, frame.slots);
     const PairFunctions& pairs = source.pairs;
     const double shift = source.extent.smallest - 1.0;
-    std::fill_n(frame.data, frame.size(), 1.0);
     for (int x = 0; x < frame.slots && !stop.stop_requested(); ++x) {
+        std::fill_n(frame.record(x, x), frame.width * (frame.slots - x), 1.0);
         for (int z = x + 1; z < frame.slots; ++z) {
             double log_min = infinity, log_max = -infinity;
             Code code_min = 0, code_max = 0;
@@ -130,7 +130,8 @@ void build_logs(const Frame& frame, const Source& source, std::span<const std::i
     }
 }
 
-Reading fill_both_ends(const Frame& frame, const Source& source, Interval interval) {
+Reading fill_both_ends(const Frame& frame, const Source& source, Interval interval,
+                       StopToken& stop) {
     Reading reading;
     reading.form = Form::fixed_extremes;
     reading.power = source.pairs.power;
@@ -144,7 +145,7 @@ Reading fill_both_ends(const Frame& frame, const Source& source, Interval interv
         for (int x = 0; x < frame.slots; ++x) all[static_cast<std::size_t>(x)] = x;
         for (const bool high_end : {false, true}) {
             const double alpha = reading.power.at(high_end ? interval.high : interval.low);
-            fill_end(frame, all, reading, alpha, high_end, frame);
+            fill_end(frame, all, reading, alpha, high_end, frame, stop);
         }
     }
     reading.error += shift_error(source.pairs, source.span, interval);
@@ -152,7 +153,7 @@ Reading fill_both_ends(const Frame& frame, const Source& source, Interval interv
 }
 
 void fill_end(const Frame& source, std::span<const int> active, const Reading& reading,
-              double alpha, bool high_end, const Frame& target) {
+              double alpha, bool high_end, const Frame& target, StopToken& stop) {
     const int n_active = static_cast<int>(active.size());
     std::vector<double> values(2 * active.size());
     // For a negative alpha the smallest distance has the largest value.
@@ -160,7 +161,7 @@ void fill_end(const Frame& source, std::span<const int> active, const Reading& r
     const int end = high_end ? 1 : 0;
     const int place_of_min = end + (flipped ? lane::max_low : lane::min_low);
     const int place_of_max = end + (flipped ? lane::min_low : lane::max_low);
-    for (int i = 0; i < n_active; ++i) {
+    for (int i = 0; i < n_active && !stop.stop_requested(); ++i) {
         std::fill_n(target.record(i, i), degree, 1.0);
         const int begin = i + 1, count = n_active - begin;
         const int slot = active[static_cast<std::size_t>(i)];

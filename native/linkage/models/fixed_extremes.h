@@ -54,11 +54,12 @@ double extremes_error(const Source& source, Interval interval);
 void build_logs(const Frame& frame, const Source& source, std::span<const std::int64_t> labels,
                 StopToken& stop);
 // Fills the values at both ends of an interval, where the logarithms are filled.
-Reading fill_both_ends(const Frame& frame, const Source& source, Interval interval);
+Reading fill_both_ends(const Frame& frame, const Source& source, Interval interval,
+                       StopToken& stop);
 // Copies the records of the active slots with new values at one end. Source and target may be the
 // same if every slot is active.
 void fill_end(const Frame& source, std::span<const int> active, const Reading& reading,
-              double alpha, bool high_end, const Frame& target);
+              double alpha, bool high_end, const Frame& target, StopToken& stop);
 // Fills the lanes of values from those of the point pairs at one parameter.
 void build_point_extremes(const Frame& frame, MatrixView<const double> values,
                           std::span<const std::int64_t> labels);

@@ -132,7 +132,7 @@ Reading build_frame(const Frame& frame, const Source& source, std::span<const st
                                          stop);
         case Form::fixed_extremes:
             build_logs(frame, source, labels, stop);
-            return fill_both_ends(frame, source, interval);
+            return fill_both_ends(frame, source, interval, stop);
         case Form::moving_extremes:
             break;
     }

@@ -302,9 +302,9 @@ class Search {
         if (form_ == Form::fixed_extremes) {
             const Affine& power = source_.pairs.power;
             fill_end(own, here.slots.active, part.reading, power.at(part.interval.low), false,
-                     target);
+                     target, stop_);
             fill_end(target, part.slots.active, part.reading, power.at(part.interval.high), true,
-                     target);
+                     target, stop_);
             begin_heights(part);
             return;
         }

@@ -592,7 +592,9 @@ class _Sweeper:
             if len(self._pieces) > self._limit:
                 raise CertuneError(
                     f"the program has more than {self._limit} pieces on "
-                    f"[{self._low!r}, {t!r}] alone; choose a shorter segment"
+                    f"[{self._low!r}, {t!r}] alone, half of them from "
+                    f"{self._pieces[self._limit // 2].start!r} on; choose a shorter range, or "
+                    "leave out a place where there is no end of them, as those of floor(1 / a) at 0"
                 )
             if stop >= self._high:
                 break

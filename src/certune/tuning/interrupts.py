@@ -47,6 +47,7 @@ class SignalWatch:
         self._received_at = 0.0
         self._before: dict[int, Any] = {}
         self._left = threading.Event()
+        self._reminding = threading.Lock()
         self._working_under: Stop | None = None
         self._reminded = False
 
@@ -66,16 +67,22 @@ class SignalWatch:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._left.set()
+        # A reminder on its way arrives before handlers change: that looks for signals first.
+        with self._reminding:
+            self._left.set()
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def call(self, stop: Stop, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that a stop ends in this thread, even if it does not ask."""
-        self._working_under = stop
         try:
-            return function(*arguments)
+            try:
+                self._working_under = stop
+                return function(*arguments)
+            finally:
+                self._working_under = None
         finally:
+            # Again, as the interrupt may have come just before the line above.
             self._working_under = None
 
     def pass_on(self) -> NoReturn:
@@ -111,5 +118,7 @@ class SignalWatch:
             if stop is not waiting_for:
                 waiting_for, since = stop, time.perf_counter()
             elif time.perf_counter() >= since + PATIENCE:
-                self._reminded = True
-                _thread.interrupt_main(signal.SIGINT)
+                with self._reminding:
+                    if not self._left.is_set() and self._working_under is stop:
+                        self._reminded = True
+                        _thread.interrupt_main(signal.SIGINT)

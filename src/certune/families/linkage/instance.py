@@ -114,7 +114,6 @@ class ClusteringInstance(DistanceInstance):
         """Logarithms of the distances, (n_metrics, n, n).
 
         The diagonal and duplicates, which are never compared, hold the smallest finite value.
-        Writable for the same reason as `pair_codes`.
         """
         with np.errstate(divide="ignore"):
             logs = np.log(self.distances)
@@ -210,7 +209,7 @@ class ClusteringInstance(DistanceInstance):
         return b"certune clustering instance 1", counts, (self.target,)
 
     def __getstate__(self) -> dict[str, Any]:
-        # These are made again quickly, and have to stay writable.
+        # These are made again quickly.
         left_out = (
             "log_distances",
             "pair_codes",
