@@ -14,7 +14,7 @@ PIP_OPTIONS := --quiet --disable-pip-version-check --config-settings=wheel.cmake
     --config-settings=wheel.py-api= --config-settings=editable.mode=inplace
 CACHES := .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test quick test-browser test-checker test-cluster test-install native sanitize lint format docs benchmarks clean clean-venv
+.PHONY: help demo test quick test-browser test-checker test-cluster test-install test-lowest native sanitize lint format docs benchmarks clean clean-venv
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make native      compile what has changed in native/"
 	@echo "make test-browser  look at a report in the system's chromium (chromium-driver)"
 	@echo "make test-install  build a wheel, install it where nothing else is, and tune with it"
+	@echo "make test-lowest   run the quick tests with the oldest packages that are admitted"
 	@echo "make test-checker  test the checker of certificates, which is a program of its own"
 	@echo "make test-cluster  tune on local clusters of Dask and Ray, and kill their workers"
 	@echo "make docs        build the documentation in build/docs; a warning is an error"
@@ -48,6 +49,14 @@ native: $(INSTALLED)
 test-browser: native
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser
 	$(BIN)/python -m pytest browser -p no:cacheprovider
+
+# The oldest releases that pyproject.toml admits, in an environment of their own.
+test-lowest: native
+	$(BIN)/python tools/lowest_versions.py > build/lowest.txt
+	$(BIN)/python -m venv --clear build/lowest
+	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	build/lowest/bin/python -m pip install $(PIP_OPTIONS) --constraint build/lowest.txt --editable '.[dev]'
+	build/lowest/bin/python -m pytest -m "not slow"
 
 test-install: $(INSTALLED)
 	$(BIN)/python tools/try_install.py

@@ -1,0 +1,18 @@
+"""Print the lowest admitted version of every package certune runs with, for pip to obey."""
+
+import re
+import tomllib
+from pathlib import Path
+
+
+def main() -> None:
+    """Read pyproject.toml and print one line for each dependency."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["frame"]]
+    for requirement in needed:
+        name, lowest = re.fullmatch(r"([\w.-]+)>=([\d.]+)", requirement).groups()
+        print(f"{name}=={lowest}.*")
+
+
+if __name__ == "__main__":
+    main()
