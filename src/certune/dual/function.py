@@ -15,6 +15,7 @@ from typing import Any, Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from certune.cards import card, curve
 from certune.dual.integers import FloatArray, nearest, rounded_down, rounded_up
 from certune.errors import ParameterError
 
@@ -92,6 +93,16 @@ class DualFunction(ABC):
     @abstractmethod
     def restrict(self, low: float, high: float) -> Self:
         """Return the function on a smaller domain."""
+
+    def _repr_html_(self) -> str:
+        places = np.linspace(self.low, self.high, 161)
+        rows = [
+            (self.name, f"from {self.low:g} to {self.high:g}"),
+            ("pieces", f"{self.n_pieces}"),
+            ("largest value", f"{float(self.max_exact):.6g}, at {self.best_point:.6g}"),
+            ("undecided", f"{len(self.undecided)} intervals" if len(self.undecided) else "nothing"),
+        ]
+        return card(type(self).__name__, rows, curve(self(places).tolist()))
 
     @abstractmethod
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from certune.cards import Carded
 from certune.dual import DualFunction, PiecewiseFunction, mean
 from certune.errors import InputError, ParameterError
 from certune.guarantees.bounded_mean import METHODS, to_unit
@@ -38,8 +39,8 @@ KINDS = ("worst-case", "surrogate", "rademacher", "massart", *METHODS, "occam")
 _UNSEEN = "held-out instances took no part in tuning"
 
 
-@dataclass(frozen=True)
-class Guarantee:
+@dataclass(frozen=True, repr=False)
+class Guarantee(Carded):
     """What can be promised about a tuned setting on new instances.
 
     With probability at least ``1 - delta`` over the draw of the instances, all bounds,

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from certune.cards import Carded
 from certune.dual import DualFunction
 from certune.dual.integers import FloatArray, IntArray
 from certune.errors import ParameterError
@@ -54,8 +55,8 @@ class PowerLaw:
         return max(1, math.ceil(math.exp(min(exponent, 700.0))))
 
 
-@dataclass(frozen=True, eq=False)
-class LearningCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurve(Carded):
     """Mean over random splits, for each number of tuning instances; all are estimates.
 
     Attributes

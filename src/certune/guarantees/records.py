@@ -27,7 +27,7 @@ class Evidence(StrEnum):
     HELD_OUT = "held-out instances"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class OptimismBound(Bound):
     """An upper bound on the optimism of a tuned setting, and what it leaves of its utility.
 
@@ -57,6 +57,12 @@ class OptimismBound(Bound):
     expected_utility: float
     vacuous: bool
     evidence: Evidence
+
+    def __str__(self) -> str:
+        told = (
+            "says nothing" if self.vacuous else f"expected utility >= {self.expected_utility:.6g}"
+        )
+        return f"{self.name}: {told} ({self.label}, from {self.evidence})"
 
     def __post_init__(self) -> None:
         exponent = -math.inf

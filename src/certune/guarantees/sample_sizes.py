@@ -22,7 +22,7 @@ OPTIMISM = "tuning instances until the optimism is at most epsilon"
 HELD_OUT = "held-out instances until the expected utility is known to within epsilon"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class InstancesNeeded(SampleSize):
     """A number of instances for an accuracy epsilon.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from certune.aggregates import Criterion
+from certune.cards import Carded
 from certune.dual import DualFunction, PiecewiseFunction, aggregated, mean
 from certune.dual.integers import FloatArray
 from certune.errors import ParameterError
@@ -58,8 +59,8 @@ class Fold:
         return self.selection.value_exact
 
 
-@dataclass(frozen=True)
-class CrossValidation:
+@dataclass(frozen=True, repr=False)
+class CrossValidation(Carded):
     """Cross-validation over instances: an estimate, not a bound.
 
     It estimates the expected utility of settings tuned on all but one fold.
@@ -200,8 +201,8 @@ def utility_at(
     return lower if lower == upper or resolve is None else resolve(index, t)
 
 
-@dataclass(frozen=True, eq=False)
-class Bootstrap:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstrap(Carded):
     """Optima of samples drawn from the instances with replacement.
 
     Attributes

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from certune.cards import card
 from certune.errors import InputError, UndecidedError
 from certune.pfaffian.domains import domain_of
 from certune.pfaffian.evaluation import ball_sign
@@ -214,6 +215,11 @@ class Chain:
     def __repr__(self) -> str:
         names = ", ".join(str(f.function) for f in self.functions)
         return f"Chain({names}; q={self.length}, M={self.degree})"
+
+    def _repr_html_(self) -> str:
+        title = f"Pfaffian chain of length {self.length} and degree {self.degree}"
+        rows = [tuple(line.split(":  ", 1)) for line in str(self).splitlines()]
+        return card(title, [(row[0], row[-1] if len(row) > 1 else "") for row in rows])
 
     def to_latex(self) -> str:
         """Return the functions and their derivatives as lines of a LaTeX ``aligned`` block."""

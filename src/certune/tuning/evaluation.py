@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from certune.aggregates import Criterion
+from certune.cards import Carded
 from certune.checks import as_n_jobs
 from certune.deadline import Stop
 from certune.errors import CertuneError, UndecidedError
@@ -26,8 +27,8 @@ from certune.tuning.interrupts import SignalWatch
 NOTHING: Mapping[int, Fraction] = {}
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Carded):
     """Utilities of one setting and of the defaults on the same instances.
 
     Attributes
@@ -99,11 +100,6 @@ class Evaluation:
         for number in self.unknown:
             floats["tuned"][number] = math.nan
         return pandas.DataFrame(floats, index=pandas.Index(self.instance_names, name="instance"))
-
-    def _repr_html_(self) -> str:
-        from certune.report.card import card
-
-        return card("Evaluation", [("", line) for line in str(self).splitlines()])
 
     def __str__(self) -> str:
         reached = {"tuned": self.value, **self.baselines}

@@ -50,7 +50,7 @@ class Comparison:
         return f"against {self.name}: {difference:+.4f} {interval}, {verdict}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeldOutEvaluation(Evaluation):
     """Utilities of a tuned setting and of the defaults on instances of their own.
 

@@ -285,7 +285,7 @@ class TuningResult(Generalization):
         return {}
 
     def _repr_html_(self) -> str:
-        from certune.report.card import card, rows_of
+        from certune.cards import card, rows_of
 
         return card(f"{type(self.family).__name__}: {self.status.name}", rows_of(str(self)))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from certune.cards import Carded
 from certune.pfaffian.bounds.arithmetic import certified, log2, upper_float, upper_integer
 
 
@@ -28,8 +29,8 @@ class Provenance(StrEnum):
         return self is not Provenance.AS_PRINTED
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bound:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Bound(Carded):
     """An upper bound.
 
     Parameters
@@ -67,8 +68,12 @@ class Bound:
         """Return the record as plain data, for JSON; numbers that are not finite become None."""
         return _plain(self)
 
+    def __str__(self) -> str:
+        size = f"{self.value:.6g}" if math.isfinite(self.value) else f"2^{self.log2:.6g}"
+        return f"at most {size} ({self.label}, {self.provenance})"
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PdimBound(Bound):
     """An upper bound on a pseudo-dimension (`def:pseudo-dimension`).
 
@@ -83,9 +88,12 @@ class PdimBound(Bound):
     dimension: int
     others: tuple[PdimBound, ...] = ()
 
+    def __str__(self) -> str:
+        return f"pseudo-dimension {super().__str__()}"
 
-@dataclass(frozen=True, kw_only=True)
-class SampleSize:
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SampleSize(Carded):
     """A number of instances that suffices.
 
     Parameters
@@ -115,6 +123,12 @@ class SampleSize:
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain data, for JSON."""
         return _plain(self)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_instances:,} instances for epsilon {self.epsilon:g} and delta {self.delta:g} "
+            f"({self.label}, {self.provenance})"
+        )
 
 
 def _plain(record: Any) -> dict[str, Any]:
