@@ -15,7 +15,12 @@ from .errors import (
     UndecidedError,
     WorkerError,
 )
-from .estimators import HarmonicClassifier, LinkageClustering, RegularizedLogisticPath
+from .estimators import (
+    GenieClusterer,
+    HarmonicClassifier,
+    LinkageClustering,
+    RegularizedLogisticPath,
+)
 from .families.genie import GenieClustering
 from .families.graph_ssl import HarmonicLabeling, LabelingInstance
 from .families.linkage import ClusteringInstance, Linkage

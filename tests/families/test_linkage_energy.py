@@ -258,3 +258,30 @@ def test_counts_of_comparisons(n):
     instance = ct.datasets.random_clustering(1, n_clusters=2, n_per_cluster=n // 2)[0]
     dual = ct.Linkage("energy", alpha=(0.1, 9.0), objective="cut").dual(instance)
     assert len(dual.breakpoints) <= cut.line.n_breakpoints
+
+
+def test_results_stand_in_honest_company():
+    instances = ct.datasets.digits_clustering(6, n_classes=3, n_per_class=8)
+    result = ct.tune(ct.Linkage("power-mean", alpha=(-4, 4)), instances[:4])
+    cuts = {f"{method} (cut)" for method in ("single", "average", "complete", "ward")}
+    assert set(result.baselines) == {"single", "average", "complete", "k-means", *cuts}
+    held_out = result.evaluate(instances[4:])
+    assert {item.name for item in held_out.comparisons()} == set(result.baselines)
+    for instance, column in zip(
+        instances[4:], held_out.baseline_utilities["ward (cut)"], strict=True
+    ):
+        labels = AgglomerativeClustering(3, linkage="ward").fit_predict(instance.points)
+        assert column == result.family.utility.score(instance.target, labels)
+    cut = ct.tune(ct.Linkage("energy", alpha=(0.5, 3), objective="cut"), instances[:4])
+    assert set(cut.baselines) == {"energy distance", "ward", "k-means", *cuts - {"ward (cut)"}}
+    apart = [ct.ClusteringInstance(distances=i.distances, target=i.target) for i in instances[:4]]
+    assert "k-means" not in ct.tune(ct.GenieClustering(), apart).baselines
+
+
+def test_a_default_that_is_as_good_is_named():
+    points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
+    instance = ct.ClusteringInstance(points=points, target=[0, 0, 1, 1, 2, 2])
+    result = ct.tune(ct.Linkage("energy", alpha=(0.5, 3), objective="cut"), [instance] * 2)
+    assert "note: a default is as good: energy distance, ward" in str(result)
+    shifted = ct.ClusteringInstance(points=points * 2, target=[0, 0, 1, 1, 2, 2])
+    assert "a default is as good on these instances" in str(result.evaluate([shifted]))

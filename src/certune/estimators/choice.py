@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from certune.errors import ParameterError
+from certune.estimators.genie_clusterer import GenieClusterer
 from certune.estimators.harmonic_classifier import HarmonicClassifier
 from certune.estimators.linkage_clustering import LinkageClustering
 from certune.families.base import Family
+from certune.families.genie import GenieClustering
 from certune.families.graph_ssl import HarmonicLabeling
 from certune.families.linkage import ClusteringInstance, Linkage
 from certune.families.logistic import (
@@ -51,6 +53,8 @@ def estimator_for(family: Family, params: Mapping[str, Any], instances: Sequence
         )
     if isinstance(family, RegularizedLogistic):
         return _logistic_regression(family, float(params[family.parameter]), instances)
+    if isinstance(family, GenieClustering):
+        return GenieClusterer(g=float(params["g"]), **_common_traits(instances))
     if not isinstance(family, Linkage):
         raise ParameterError(
             f"There is no scikit-learn estimator for {type(family).__name__}: use "

@@ -7,18 +7,16 @@ family has been tuned for, ties included.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
 
-from certune.errors import InputError, ParameterError
-from certune.families.linkage import ClusteringInstance, Linkage
-
-Metric: TypeAlias = str | Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], float]
+from certune.errors import ParameterError
+from certune.estimators.clustering import Metric, clustering_instance, is_precomputed
+from certune.families.linkage import Linkage
 
 
 class LinkageClustering(ClusterMixin, BaseEstimator):
@@ -107,17 +105,7 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
         LinkageClustering
             The fitted estimator.
         """
-        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        n_clusters = self._checked_n_clusters(len(points))
-        if self._is_precomputed:
-            if points.shape[0] != points.shape[1]:
-                raise InputError(
-                    "With metric='precomputed' X must be a square matrix of distances, got the "
-                    f"shape {points.shape}; pass coordinates with another metric."
-                )
-            instance = ClusteringInstance(distances=points, k=n_clusters)
-        else:
-            instance = ClusteringInstance(points=points, metrics=self.metric, k=n_clusters)
+        instance = clustering_instance(self, X)
         family = Linkage(
             self.kind, alpha=self._fixed_alpha(), weights=self.weights, objective=self.objective
         )
@@ -149,23 +137,6 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
         labels: npt.NDArray[np.int64] = super().fit_predict(X, y, **kwargs)
         return labels
 
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
-
-    def _checked_n_clusters(self, n_samples: int) -> int:
-        count = self.n_clusters
-        if not isinstance(count, numbers.Integral) or isinstance(count, bool) or count < 1:
-            raise ParameterError(
-                "The 'n_clusters' parameter of LinkageClustering must be an int in the range "
-                f"[1, inf). Got {count!r} instead."
-            )
-        if count > n_samples:
-            raise ParameterError(
-                f"n_samples={n_samples} should be >= n_clusters={count}: ask for fewer clusters."
-            )
-        return int(count)
-
     def _fixed_alpha(self) -> Any:
         """Return the exponent or exponents; a pair would mean a range to the family."""
         if self.kind == "product":
@@ -184,5 +155,5 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.pairwise = is_precomputed(self.metric)
         return tags

@@ -118,6 +118,13 @@ class Family(ABC):
         """Default settings that depend on the instance, by the same names for all instances."""
         return {}
 
+    def company(self, instance: Any) -> dict[str, Fraction | None]:
+        """Utilities of other algorithms that a user would have taken without tuning.
+
+        By the same names for all instances; None where one does not apply.
+        """
+        return {}
+
     @property
     def proves_duals(self) -> bool:
         """Whether everything that `dual` states is proved; tuning claims an optimum only then."""

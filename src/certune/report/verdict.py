@@ -166,11 +166,11 @@ def _better(findings: Findings) -> Answer | None:
         )
         return Answer("How much better than the defaults?", text, "good")
     if gain == 0:
-        text = f"Not at all: the default {name} is optimal too ({shown(value)}).{rest}"
+        text = f"Not at all: a default is as good, {name} ({shown(value)}).{rest}"
         return Answer("How much better than the defaults?", text, "plain")
     text = (
-        f"It is not: {name} reaches {shown(value)}, outside the range or set for each instance: "
-        f"widen the range to include it.{rest}"
+        f"It is not: {name} reaches {shown(value)}, outside the range or another algorithm: widen "
+        f"the range to include it, or use {name}.{rest}"
     )
     return Answer("How much better than the defaults?", text, "warning")
 
@@ -230,8 +230,12 @@ def _held_out(findings: Findings) -> Answer:
         told = f"No, the default is better there. {text} {advantage}: use {against_best.name}."
         return Answer(question, told, "warning", "paired betting interval")
     hint = f": {n} are few, hold back more" if n < FEW_HELD_OUT else ""
+    as_good = " As far as they tell, a default is as good." if against_best.difference <= 0 else ""
     return Answer(
-        question, f"Not clear{hint}. {text} {advantage}.", "plain", "paired betting interval"
+        question,
+        f"Not clear{hint}. {text} {advantage}.{as_good}",
+        "plain",
+        "paired betting interval",
     )
 
 

@@ -40,8 +40,8 @@ class Evaluation(Carded):
     utilities : tuple of Fraction
         Utility of the setting on every instance.
     baseline_utilities : dict of str to tuple of Fraction
-        The same for every default setting, by name; defaults whose run stays undecided on some
-        instance are left out.
+        The same for every default setting, and for other algorithms that a user would have taken,
+        by name; those that stay undecided or do not apply on some instance are left out.
     score : Score
         What utilities mean to people; tables and texts show scores.
     unknown : tuple of int
@@ -120,7 +120,7 @@ def evaluate(
     n_jobs: int | None = 1,
     criterion: Criterion | None = None,
 ) -> Evaluation:
-    """Run a setting and the defaults of a family on instances.
+    """Run a setting, the defaults of a family, and their company on instances.
 
     Parameters
     ----------
@@ -228,7 +228,10 @@ class PlainRuns:
         if not self.complete or not self._rows:
             return {}
         first = self._instances[min(self._rows)]
-        names = {**self._family.baselines, **self._family.instance_baselines(first)}
+        names = [
+            *{**self._family.baselines, **self._family.instance_baselines(first)},
+            *self._family.company(first),
+        ]
         lowest: list[Fraction | None] = [Fraction(self._family.utility_range[0])]
         rows = [
             self._rows.get(number, lowest * (1 + len(names)))
@@ -245,6 +248,7 @@ def _run_all(family: Family, tuned: dict[str, Any], instance: Any) -> list[Fract
     return [
         family.run_exact(instance, tuned),
         *(_decided_run(family, instance, setting) for setting in defaults.values()),
+        *family.company(instance).values(),
     ]
 
 

@@ -169,6 +169,9 @@ class HeldOutEvaluation(Evaluation):
                 f"{self.n_repeated} of the {self.n_instances} held-out instances repeat another: "
                 "right for draws from a distribution that repeats, wrong for copies"
             )
+        as_good = [name for name, mean in self.baselines.items() if mean >= self.value]
+        if as_good and (not self.n_known or self.independent):
+            notes.append(f"a default is as good on these instances: {', '.join(as_good)}")
         return tuple(notes)
 
     def __str__(self) -> str:

@@ -91,11 +91,12 @@ def _robust(result: LineTuningResult) -> str:
 
 def _better_baseline(result: TuningResult) -> str:
     better = [name for name, value in result.baselines.items() if value > result.best_value]
-    return (
-        f"note: {', '.join(better)} is better: outside the range, or set for each instance"
-        if better
-        else ""
-    )
+    equal = [name for name, value in result.baselines.items() if value == result.best_value]
+    if better:
+        return (
+            f"note: a default is better: {', '.join(better)}; it lies outside the range or family"
+        )
+    return f"note: a default is as good: {', '.join(equal)}" if equal else ""
 
 
 def _near_plateaus(result: LineTuningResult) -> str:

@@ -16,6 +16,7 @@ from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family, Params
 from certune.families.genie.merging import Merged, merge, spanning_edges
+from certune.families.linkage.company import by_points, plain_cuts
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.utility import Utility, utility_from
 from certune.families.reach import reach
@@ -89,6 +90,17 @@ class GenieClustering(Family):
     def baselines(self) -> dict[str, dict[str, Any]]:
         """The default of the package genieclust, and single linkage."""
         return {"genie": {"g": DEFAULT_THRESHOLD}, "single": {"g": 1.0}}
+
+    def company(self, instance: ClusteringInstance) -> dict[str, Fraction | None]:
+        """Utilities of what people take: linkages with a plain cut, k-means; see `Linkage`."""
+        labels: dict[str, NDArray[np.int64] | None] = {
+            **plain_cuts(instance.distances[0], instance.k),
+            **by_points(instance),
+        }
+        return {
+            name: None if own is None else self.utility.score(instance.target, own)
+            for name, own in labels.items()
+        }
 
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""

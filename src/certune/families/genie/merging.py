@@ -56,41 +56,75 @@ def spanning_edges(distances: NDArray[np.float64]) -> list[Edge]:
     return [(i, j) for _, i, j in sorted(edges)]
 
 
+class _Sizes:
+    """How many clusters there are of each size, and the sum of all differences between sizes.
+
+    The normalised Gini index is 0 if all sizes are equal and 1 if one cluster has everything: the
+    sum of all differences |a - b|, over pairs, divided by (m - 1) times the sum of m sizes.
+    """
+
+    def __init__(self, n_points: int) -> None:
+        self._count = {1: n_points}
+        self._n_points = n_points
+        self.differences = 0
+
+    def join(self, first: int, second: int) -> None:
+        """Put one cluster in the place of two. O(number of different sizes)."""
+        self._move(first, -1)
+        self._move(second, -1)
+        self._move(first + second, 1)
+
+    def _move(self, size: int, step: int) -> None:
+        if step < 0:
+            self._count[size] -= 1
+            if not self._count[size]:
+                del self._count[size]
+        spread = sum(count * abs(size - other) for other, count in self._count.items())
+        self.differences += step * spread
+        if step > 0:
+            self._count[size] = self._count.get(size, 0) + 1
+
+    @property
+    def smallest(self) -> int:
+        return min(self._count)
+
+    def index(self, n_clusters: int) -> tuple[int, int]:
+        """Gini index, as numerator and denominator."""
+        return self.differences, max(1, n_clusters - 1) * self._n_points
+
+
 def merge(edges: Sequence[Edge], n_points: int, k: int, threshold: Fraction) -> Merged:
-    """Join clusters until k are left. O(n^2)."""
-    label = np.arange(n_points)
-    sizes = np.ones(n_points, dtype=np.int64)
+    """Join clusters until k are left. O(n^2) at most."""
+    sizes = _Sizes(n_points)
+    label = list(range(n_points))
+    members = [[point] for point in range(n_points)]
     left = list(edges)
     start = stop = None
+    above, below = threshold.numerator, threshold.denominator
     for n_clusters in range(n_points, k, -1):
-        index = gini(sizes[sizes > 0])
+        top, bottom = sizes.index(n_clusters)
         chosen = 0
-        if index > threshold:
-            stop = index if stop is None else min(stop, index)
-            smallest = sizes[sizes > 0].min()
+        if top * below > above * bottom:
+            if stop is None or top * stop[1] < stop[0] * bottom:
+                stop = top, bottom
+            smallest = sizes.smallest
             chosen = next(
                 number
                 for number, (i, j) in enumerate(left)
-                if smallest in (sizes[label[i]], sizes[label[j]])
+                if len(members[label[i]]) == smallest or len(members[label[j]]) == smallest
             )
-        else:
-            start = index if start is None else max(start, index)
-        first, second = sorted(int(label[point]) for point in left.pop(chosen))
-        sizes[first] += sizes[second]
-        sizes[second] = 0
-        label[label == second] = first
-        assert np.count_nonzero(sizes) == n_clusters - 1
-    return Merged(np.unique(label, return_inverse=True)[1].astype(np.int64), start, stop)
-
-
-def gini(sizes: IntArray) -> Fraction:
-    """Normalised Gini index of cluster sizes: 0 if all are equal, 1 if one has everything.
-
-    The sum of all differences |a - b|, over pairs, divided by (m - 1) times the sum of m sizes.
-    """
-    count = len(sizes)
-    if count < 2:
-        return Fraction(0)
-    ordered = np.sort(sizes)
-    differences = int((ordered * (2 * np.arange(count) - count + 1)).sum())
-    return Fraction(differences, (count - 1) * int(ordered.sum()))
+        elif start is None or top * start[1] > start[0] * bottom:
+            start = top, bottom
+        i, j = left.pop(chosen)
+        first, second = sorted((label[i], label[j]))
+        sizes.join(len(members[first]), len(members[second]))
+        for point in members[second]:
+            label[point] = first
+        members[first] += members[second]
+        members[second] = []
+    labels = np.unique(label, return_inverse=True)[1].astype(np.int64)
+    return Merged(
+        labels,
+        None if start is None else Fraction(*start),
+        None if stop is None else Fraction(*stop),
+    )

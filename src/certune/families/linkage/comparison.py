@@ -74,6 +74,16 @@ class Comparison:
         """
         if not self._extreme:
             return self._average_terms
+        if not any(rate for _, rate in self.line.weights):
+            return self._lasting_terms
+        return self._extreme_terms(positions)
+
+    @cached_property
+    def _lasting_terms(self) -> dict[Vector, int] | None:
+        """Terms of extremes of distances that do not move."""
+        return self._extreme_terms([Fraction(0)])
+
+    def _extreme_terms(self, positions: Iterable[Fraction]) -> dict[Vector, int] | None:
         terms: Counter[Vector] = Counter()
         for sign, block in zip((1, -1), self._blocks, strict=True):
             chosen = self._extreme_pairs(block, list(positions))

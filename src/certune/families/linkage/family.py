@@ -24,7 +24,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from certune.box import Box
 from certune.dual import PiecewiseFunction
@@ -33,6 +33,7 @@ from certune.families.base import LONGEST_WORD, BoxBound, Family, Params
 from certune.families.linkage.assembly import assemble
 from certune.families.linkage.balancing import other_coordinate
 from certune.families.linkage.boxes import BoxProblem, Reuse
+from certune.families.linkage.company import by_points, plain_cuts
 from certune.families.linkage.course import Course, course_at, make_course
 from certune.families.linkage.heights import merge_heights
 from certune.families.linkage.instance import ClusteringInstance
@@ -200,6 +201,26 @@ class Linkage(Family):
         for which there is no finite single or complete linkage: only ``"average"`` is given.
         """
         return self._parameters.baselines
+
+    def company(self, instance: ClusteringInstance) -> dict[str, Fraction | None]:
+        """Utilities of what people take: linkages with a plain cut, k-means.
+
+        Genie and HDBSCAN are asked where the packages genieclust and hdbscan are installed. With
+        weights to tune the metrics count equally. Linkages that are among the `baselines`
+        already are left out.
+        """
+        weights = self._parameters.weights_of(instance.n_metrics)
+        distances = np.tensordot(np.array(weights), instance.distances, axes=1)
+        labels: dict[str, NDArray[np.int64] | None] = {
+            **plain_cuts(distances, instance.k),
+            **by_points(instance),
+        }
+        known = self.baselines if self.objective.name == "cut" else {}
+        return {
+            name: None if own is None else self.utility.score(instance.target, own)
+            for name, own in labels.items()
+            if name.removesuffix(" (cut)") not in known
+        }
 
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
