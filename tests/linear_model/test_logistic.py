@@ -162,7 +162,7 @@ def test_splitters_and_groups():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"Cs": [1.0]}, "Cs must be a range"),
+        ({"Cs": [1.0]}, "Cs must span a range"),
         ({"Cs": [1.0, 1.0]}, "only the value 1"),
         ({"Cs": [-1.0, 1.0]}, "Cs must be a range"),
         ({"scoring": "f1"}, "scoring must be one of.*GridSearchCV"),

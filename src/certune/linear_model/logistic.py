@@ -24,6 +24,7 @@ from certune.linear_model.search import (
     dense,
     grid_of,
     rows_of,
+    scoring_name,
 )
 
 FloatArray = npt.NDArray[np.float64]
@@ -176,6 +177,9 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
                 sample_weight, features, dtype=np.float64, ensure_non_negative=True
             )
         fit_weight = self._fit_weight(labels, scored_weight)
+        routed = self._routed(sample_weight, params)
+        if routed is not None and "sample_weight" not in routed.scorer.score:
+            scored_weight = None
         family = RegularizedLogistic(
             penalty, metric=self._metric(), fit_intercept=bool(self.fit_intercept), C=ends,
             max_loss=LARGEST_LOSS, multi_class=self._scheme(penalty),
@@ -216,8 +220,8 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         )
 
     def _metric(self) -> str:
-        name = "accuracy" if self.scoring in (None, "warn") else self.scoring
-        if not isinstance(name, str) or name not in METRIC_OF_SCORING:
+        name = self._score_name
+        if name is None:
             raise ParameterError(
                 f"scoring must be one of {sorted(METRIC_OF_SCORING)} or None for the accuracy, got "
                 f"{self.scoring!r}; other scores have no exact function of C, search for them "
@@ -229,6 +233,12 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
                 "scoring='roc_auc_ovr', the mean of the areas of each class against the rest."
             )
         return METRIC_OF_SCORING[name]
+
+    @property
+    def _score_name(self) -> str | None:
+        if self.scoring is None or (isinstance(self.scoring, str) and self.scoring == "warn"):
+            return "accuracy"
+        return scoring_name(self.scoring, METRIC_OF_SCORING)
 
     def _check_classes(self) -> None:
         if self.classes_.size == 1:
@@ -251,7 +261,7 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
     @property
     def _unit(self) -> int:
         """scikit-learn does not halve the Brier score of several classes."""
-        return 2 if self.scoring == "neg_brier_score" and self.classes_.size > 2 else 1
+        return 2 if self._score_name == "neg_brier_score" and self.classes_.size > 2 else 1
 
     def _fit_weight(self, labels: npt.NDArray[Any], sample_weight: Any) -> FloatArray | None:
         """Return the weights in the fit: those of samples times those of classes."""
@@ -367,7 +377,9 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         return np.asarray(super().predict_proba(X))
 
     def _get_scorer(self) -> Any:
-        return get_scorer("accuracy" if self.scoring in (None, "warn") else self.scoring)
+        scoring = self.scoring
+        is_default = scoring is None or (isinstance(scoring, str) and scoring == "warn")
+        return get_scorer("accuracy" if is_default else scoring)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -28,6 +28,7 @@ from certune.linear_model.search import (
     dense,
     grid_of,
     rows_of,
+    scoring_name,
 )
 from certune.tuning import LineTuningResult
 
@@ -191,12 +192,13 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
         if self.scoring is None:
             return "squared-error" if self.cv is None else "r2"
         names = {"neg_mean_squared_error": "squared-error", "r2": "r2"}
-        if not isinstance(self.scoring, str) or self.scoring not in names:
+        name = scoring_name(self.scoring, names)
+        if name is None:
             raise ParameterError(
                 f"scoring must be one of {sorted(names)} or None, got {self.scoring!r}; other "
                 "scores have no exact function of alpha, search for them with GridSearchCV."
             )
-        return names[self.scoring]
+        return names[name]
 
     def _get_scorer(self) -> Any:
         return get_scorer("r2" if self.scoring is None else self.scoring)

@@ -6,7 +6,7 @@ import math
 import numbers
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import is_classifier
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import process_routing
 
@@ -82,8 +83,8 @@ class CertifiedSearch(ABC):
     ) -> list[tuple[IndexArray, IndexArray]]:
         """Return training and validation rows of every fold."""
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+        routed = self._routed(sample_weight, params)
+        if routed is not None:
             return list(splitter.split(X, y, **routed.splitter.split))
         unknown = set(params) - {"groups"}
         if unknown:
@@ -92,6 +93,14 @@ class CertifiedSearch(ABC):
                 "splitter, unless sklearn.set_config(enable_metadata_routing=True)."
             )
         return list(splitter.split(X, y, **params))
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
+        """Return what goes to splitter and scorer with metadata routing, None without it."""
+        if not get_config()["enable_metadata_routing"]:
+            return None
+        if sample_weight is not None:
+            params = {**params, "sample_weight": sample_weight}
+        return process_routing(self, "fit", **params)
 
     def _search(self, family: Family, instances: Sequence[Any], n_jobs: Any, verbose: Any) -> None:
         result = tune(family, instances, n_jobs=n_jobs, progress=bool(verbose))
@@ -219,6 +228,36 @@ def checked_selection(selection: Any) -> str:
     return selection
 
 
+def scoring_name(scoring: Any, names: Iterable[str]) -> str | None:
+    """Return the name of a score that is given by it, or as scikit-learn's scorer of that name.
+
+    Parameters
+    ----------
+    scoring : str or scorer
+        The score; scorers can say whether they take sample weights.
+    names : iterable of str
+        The names to choose from.
+
+    Returns
+    -------
+    str or None
+        None if it is none of them.
+    """
+    for name in names:
+        if isinstance(scoring, str):
+            if scoring == name:
+                return name
+        elif _traits(scoring) == _traits(get_scorer(name)):
+            return name
+    return None
+
+
+def _traits(scorer: Any) -> tuple[Any, ...]:
+    """Return what a scorer computes, apart from the metadata that it requests."""
+    names = ("_score_func", "_sign", "_kwargs", "_response_method")
+    return tuple(getattr(scorer, name, None) for name in names)
+
+
 def checked_range(name: str, values: Any, default: tuple[float, float]) -> tuple[float, float]:
     """Return the range that a grid of scikit-learn spans.
 
@@ -238,7 +277,7 @@ def checked_range(name: str, values: Any, default: tuple[float, float]) -> tuple
         entries = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         entries = np.empty(0)
-    if entries.ndim != 1 or entries.size < 2 or not (np.isfinite(entries) & (entries > 0)).all():
+    if entries.ndim != 1 or not entries.size or not (np.isfinite(entries) & (entries > 0)).all():
         raise ParameterError(
             f"{name} must be a range (low, high) of positive numbers, a grid that spans one, or a "
             f"number of grid points for the default range, got {values!r}."
