@@ -10,6 +10,7 @@ import math
 import os
 import stat
 import struct
+import tokenize
 import uuid
 import zipfile
 import zlib
@@ -35,6 +36,7 @@ _UNREADABLE = (
     TypeError,
     ValueError,
     struct.error,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )

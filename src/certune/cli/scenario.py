@@ -6,6 +6,7 @@ The file is kept in the run directory, so that every run can be repeated by
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -17,8 +18,11 @@ from typing import Any
 
 from certune.cli.families import FAMILIES
 from certune.errors import InputError
+from certune.files import read_text
 from certune.suggestions import suggested
 
+LARGEST_SCENARIO = 2**24
+LARGEST_NUMBER = 1e300
 NUMBER, TEXT, FLAG = "a number", "a text in quotes", "true or false"
 NUMBERS, TEXTS, RANGE = "a list of numbers", "a list of texts", "a range [low, high]"
 
@@ -92,12 +96,16 @@ def read_scenario(path: Path) -> Scenario:
         With the line and the key that is wrong.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
-    try:
+        # tomllib knows one kind of line end; a text file may have others.
+        text = io.StringIO(read_text(path, LARGEST_SCENARIO).decode("utf-8"), newline=None).read()
         record = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except InputError:
+        raise
+    except UnicodeError as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path} is not a scenario: it is nested too deeply") from None
+    except ValueError as error:
         raise InputError(f"{path} is not a TOML file: {error}") from None
     lines = _lines_of_keys(text)
     for section in record:
@@ -143,7 +151,9 @@ def _check_section(
 
 def _fits(value: Any, kind: str) -> bool:
     def is_number(item: Any) -> bool:
-        return isinstance(item, (int, float)) and not isinstance(item, bool)
+        # TOML has nan, inf and integers of any size.
+        is_real = isinstance(item, (int, float)) and not isinstance(item, bool)
+        return is_real and abs(item) <= LARGEST_NUMBER
 
     if kind == NUMBER:
         return is_number(value)

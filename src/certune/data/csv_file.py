@@ -17,6 +17,7 @@ import numpy as np
 
 from certune.data.table import Table
 from certune.errors import InputError, ParameterError
+from certune.files import read_text
 
 DELIMITERS = (",", ";", "\t", "|")
 NAMES_OF_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -65,10 +66,7 @@ def read_csv(path: Path, encoding: str | None = None, delimiter: str | None = No
 
 
 def _decoded(path: Path, encoding: str | None) -> str:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    content = read_text(path)
     for signature, kind in _SIGNATURES.items():
         if content.startswith(signature):
             raise InputError(f"{path} is {kind}, not text: export it as CSV (UTF-8) and read that")

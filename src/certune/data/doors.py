@@ -157,6 +157,13 @@ def files_of(pattern: Any) -> list[Path]:
 
 
 def _files(text: str) -> list[Path]:
+    try:
+        return _files_named(text)
+    except OSError as error:
+        raise InputError(f"cannot look for {text[:200]!r}: {error.strerror or error}") from error
+
+
+def _files_named(text: str) -> list[Path]:
     path = Path(text)
     if path.is_dir():
         return _files_in(path)

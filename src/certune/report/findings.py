@@ -15,6 +15,7 @@ from typing import Any
 
 from certune.errors import InputError
 from certune.report.curves import Curve
+from certune.report.field_types import check_fields
 
 FORMAT = "certune findings 1"
 
@@ -259,8 +260,12 @@ class Findings:
                     f"{source} is not a record of findings ({FORMAT}): make it again with "
                     "certune tune"
                 )
-            return _findings(record)
-        except (KeyError, TypeError, ValueError) as error:
+            findings = _findings(record)
+            check_fields(findings)
+            return findings
+        except RecursionError:
+            raise InputError(f"{source} is damaged: it is nested too deeply") from None
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"{source} is damaged: {error}; run certune tune again") from None
