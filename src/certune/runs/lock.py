@@ -107,8 +107,8 @@ class Lock:
 
     def _take(self) -> None:
         draft = self.path.with_name(f"{self.path.name}.{self.owner.token}")
-        draft.write_text(json.dumps(asdict(self.owner)), encoding="utf-8")
         try:
+            draft.write_text(json.dumps(asdict(self.owner)), encoding="utf-8")
             for _ in range(ATTEMPTS):
                 if _linked(draft, self.path) or self._taken_over(draft):
                     return
@@ -141,13 +141,22 @@ class Lock:
             door.unlink(missing_ok=True)
 
     def _sweep(self) -> None:
-        """Remove what processes left behind that were killed while they took the lock."""
+        """Remove what processes left behind that were killed while they took the lock.
+
+        A draft without a name, of one killed before it wrote its own, goes once it is old.
+        """
         prefix = f"{self.path.name}."
         for name in os.listdir(self.path.parent):
             if name.startswith(prefix):
                 draft = self.path.with_name(name)
+                try:
+                    status = draft.stat()
+                    age = self.path.stat().st_mtime - status.st_mtime
+                except OSError:
+                    continue
                 owner = read_owner(draft)
-                if owner is not None and owner.machine == _machine() and not _lives(owner, 0.0):
+                here = owner is not None and owner.machine == _machine()
+                if (here or not status.st_size) and not _lives(owner, age):
                     draft.unlink(missing_ok=True)
 
     def _owner_gone(self, path: Path, draft: Path) -> Owner | None:
