@@ -1,5 +1,6 @@
 """Chains: the paper's examples, verification, and how small the automatic ones are."""
 
+import random
 from fractions import Fraction
 
 import pytest
@@ -168,3 +169,39 @@ def test_bad_chains_are_refused_with_reasons():
         Chain({"r": shifted}, cube)
     with pytest.raises(InputError, match=r"not r\*\*3"):
         Chain({"r": shifted}, cube, {"a": (-9, -4)})
+
+
+def votes(rng, n_votes):
+    """A weighted vote exp(c - gamma d) with whole distances d, as of neighbours."""
+    c, gamma = parameters("c gamma")
+    return sum(
+        rng.choice((-1, 1)) * exp(rng.randint(1, 3) * c - rng.randint(1, 9) * gamma)
+        for _ in range(n_votes)
+    )
+
+
+def test_exponentials_of_a_lattice_are_powers_of_its_steps():
+    rng = random.Random(3)
+    predicates = [votes(rng, 6) for _ in range(5)]
+    form = chain_of(predicates)
+    assert form.chain.length == 2 and form.chain.degree == 1
+    assert {str(f.function) for f in form.chain.functions} == {"exp(c)", "exp(-gamma)"}
+    assert form.chain.verify() is None
+    point = {"c": 0.3, "gamma": 0.7}
+    for predicate, polynomial in zip(predicates, form.polynomials, strict=True):
+        assert polynomial.to_expression().evaluate(point) == pytest.approx(
+            predicate.evaluate(point)
+        )
+
+
+def test_steps_in_both_directions_and_fractions():
+    a, b = parameters("a b")
+    exponents = [(3, -1), (2, 2), (-6, 1), (6, 3), (5, -1), (-4, -1), (1, -3), (-2, 4), (7, 1)]
+    nodes = [exp(Fraction(k, 6) * a + n * b) for k, n in exponents]
+    form = chain_of(nodes)
+    assert form.chain.length == 4  # exp of a/6, -a/6, b and -b
+    assert form.chain.verify() is None
+    point = {"a": -0.4, "b": 0.9}
+    for node, polynomial in zip(nodes, form.polynomials, strict=True):
+        assert polynomial.to_expression().evaluate(point) == pytest.approx(node.evaluate(point))
+    assert chain_of(nodes[:3]).chain.length == 3  # nothing to gain

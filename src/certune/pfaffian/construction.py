@@ -13,7 +13,7 @@ bound of ``thm:pfaffian-gj-algorithm`` is taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,7 +22,7 @@ from certune.pfaffian.chains import Chain, ChainFunction, Complexity
 from certune.pfaffian.expressions import Expression, as_expression, constant
 from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import DIVIDE, EXP, LOG, MULTIPLY
-from certune.pfaffian.polynomials import Polynomial
+from certune.pfaffian.polynomials import Monomial, Polynomial
 from certune.pfaffian.reduction import UnitProduct, reduced, without_inverted_powers
 
 # u^(1/m) alone has a derivative of degree m + 1; beyond this it is cheaper to add 1/u.
@@ -84,6 +84,9 @@ def chain_of(functions: Iterable[Expression]) -> ChainForm:
         forms.append(ChainBuilder(units=units).form(nodes))
     if joint and units:
         forms.append(ChainBuilder(joint, units).form(nodes))
+    axes = plain.exponent_axes
+    if axes:
+        forms.append(ChainBuilder(joint, axes=axes).form(nodes))
     return min(forms, key=_cost)
 
 
@@ -98,9 +101,15 @@ def _cost(form: ChainForm) -> float:
 class ChainBuilder:
     """A chain under construction; operations call its methods (`Operation.on_chain`)."""
 
-    def __init__(self, joint: Sequence[Polynomial] = (), units: Sequence[Polynomial] = ()) -> None:
+    def __init__(
+        self,
+        joint: Sequence[Polynomial] = (),
+        units: Sequence[Polynomial] = (),
+        axes: Mapping[Monomial, Fraction] | None = None,
+    ) -> None:
         self._joint = tuple(joint)
         self._units = tuple(units)
+        self._axes = axes or {}
         self._joint_symbol: Expression | None = None
         self._known: dict[Expression, Polynomial] = {}
         self._order: list[Expression] = []
@@ -149,6 +158,22 @@ class ChainBuilder:
             else:
                 groups.append([exponent])
         return [_common_unit(group) for group in groups if len(group) > 1]
+
+    @property
+    def exponent_axes(self) -> dict[Monomial, Fraction]:
+        """The steps of a lattice with all exponents, one for each of their monomials.
+
+        exp(3 c - 2 g) and exp(c - 5 g) are products of powers of exp(c) and exp(-g). Empty if there
+        are no fewer steps, in both directions where both occur, than exponentials.
+        """
+        coefficients: dict[Monomial, list[Fraction]] = {}
+        for exponent, _ in self._exponentials:
+            for monomial, coefficient in exponent.terms.items():
+                coefficients.setdefault(monomial, []).append(coefficient)
+        n_steps = sum(len({c > 0 for c in found}) for found in coefficients.values())
+        if n_steps >= len(self._exponentials):
+            return {}
+        return {monomial: _common_divisor(found) for monomial, found in coefficients.items()}
 
     def reduce(self, node: Expression) -> Polynomial:
         """Return the polynomial of an expression, extending the chain where it must be."""
@@ -273,8 +298,20 @@ class ChainBuilder:
             if _multiple(moving, unit):
                 power = self._exponential(unit, EXP(unit.to_expression()))
                 return factor * power ** _multiple(moving, unit)
+        if self._axes and all(self._axes.get(monomial) for monomial in moving.terms):
+            return factor * self._along_axes(moving)
         plain = node if fixed.is_zero else EXP(moving.to_expression())
         return factor * self._exponential(moving, plain)
+
+    def _along_axes(self, exponent: Polynomial) -> Polynomial:
+        """Return the exponential of a sum as a product of powers, one for each monomial."""
+        product = Polynomial.constant(1)
+        for monomial, coefficient in exponent.terms.items():
+            unit = self._axes[monomial]
+            step = Polynomial({monomial: unit if coefficient > 0 else -unit})
+            symbol = self._exponential(step, EXP(step.to_expression()))
+            product = product * symbol ** int(abs(coefficient) / unit)
+        return product
 
     def _exponential(self, exponent: Polynomial, symbol: Expression) -> Polynomial:
         for known, old in self._exponentials:
@@ -355,9 +392,13 @@ def _multiple(value: Polynomial, unit: Polynomial) -> int:
 
 def _common_unit(group: Sequence[Polynomial]) -> Polynomial:
     ratios = [_ratio(exponent, group[0]) or Fraction(1) for exponent in group]
-    bottom = math.lcm(*(ratio.denominator for ratio in ratios))
-    top = math.gcd(*(int(ratio * bottom) for ratio in ratios))
-    return group[0].scaled(Fraction(top, bottom))
+    return group[0].scaled(_common_divisor(ratios))
+
+
+def _common_divisor(numbers: Sequence[Fraction]) -> Fraction:
+    """The largest positive number of which all are integer multiples."""
+    bottom = math.lcm(*(number.denominator for number in numbers))
+    return Fraction(math.gcd(*(int(number * bottom) for number in numbers)), bottom)
 
 
 def _ratio(first: Polynomial, second: Polynomial) -> Fraction | None:
