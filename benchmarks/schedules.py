@@ -28,6 +28,11 @@ def problems_of(data, scenario):
     ]
 
 
+def alone(seconds, cutoff):
+    """Return the PAR10 of one solver."""
+    return 10 * cutoff if seconds is None or seconds > cutoff else float(seconds)
+
+
 def judged(scenario, problems, folds, cutoff, size):
     """Print one line: PAR10 on training folds and on held-out folds, means over ten folds."""
     began = time.perf_counter()
@@ -37,10 +42,8 @@ def judged(scenario, problems, folds, cutoff, size):
         held_out = [p for p, f in zip(problems, folds, strict=True) if f == fold]
         result = ct.best_schedule(training, cutoff, size)
         new = result.evaluate(held_out)
-        single = [float(p.seconds(result.single_best[0]) or 10 * cutoff) for p in held_out]
-        at_best = [
-            min(float(cutoff * 10 if s is None else s) for _, s in p.runtimes) for p in held_out
-        ]
+        single = [alone(p.seconds(result.single_best[0]), cutoff) for p in held_out]
+        at_best = [min(alone(s, cutoff) for _, s in p.runtimes) for p in held_out]
         promised = result.par10_of(result.guarantee().expected_utility)
         rows.append(
             (float(result.par10), float(np.mean([float(c) for c in new])), float(np.mean(single)),
