@@ -37,11 +37,16 @@ def linkages():
         for seed, objective in enumerate(("k-median", "k-means", "k-center")):
             family = ct.Linkage(kind, alpha=(-6, 6), objective=objective)
             yield f"{kind} {objective}", family, [scattered(8, seed), tied(), doubled()]
+        cut = ct.Linkage(kind, alpha=(-3, 3), objective="cut")
+        yield f"{kind} cut", cut, [scattered(7, 8), tied(), doubled()]
         yield f"{kind} two metrics", ct.Linkage(kind, alpha=(-2, 3)), [scattered(7, 3, TWO)]
         for alpha in (1.0, -1.5, 0.0, 0.5, float("inf"), float("-inf")):
             family = ct.Linkage(kind, alpha=alpha, weights="tune", n_metrics=2)
             both = [scattered(7, 4, TWO), tied(("cityblock", "chebyshev"))]
             yield f"{kind} weights {alpha}", family, both
+    for seed, objective in enumerate(("k-median", "cut")):
+        family = ct.Linkage("energy", alpha=(0.1, 4), objective=objective)
+        yield f"energy {objective}", family, [scattered(7, seed), tied(), doubled()]
     for alphas in ([(-2, 2), 1.0], [(-2, 2), 0.0], [(-2, 2), -1.0], [0.5, (-1, 2)]):
         both = [scattered(7, 5, TWO), tied(("cityblock", "chebyshev"))]
         yield f"product {alphas}", ct.Linkage("product", alpha=alphas), both

@@ -104,7 +104,7 @@ def _linkage(
 ) -> tuple[Callable[[Points], Program], Fraction]:
     family, slack = certificate.family, Fraction(0)
     kind, fixed, weights = (family.get(name) for name in ("kind", "alpha", "weights"))
-    demand(kind in ("power-mean", "min-max", "product"), f"no kind of linkage: {kind!r}")
+    demand(kind in ("power-mean", "min-max", "product", "energy"), f"no kind of linkage: {kind!r}")
     demand(isinstance(fixed, list) and len(fixed) > 0, "the exponents are not given")
     alphas: list[Number] = []
     infinite = 0

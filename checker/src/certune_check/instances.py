@@ -76,7 +76,7 @@ def read_instance(path: Path) -> Any:
     except (OSError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
         raise BadFile(f"{path}: {error}") from None
     except (RecursionError, MemoryError, zipfile.BadZipFile) as error:
-        raise BadFile(f"{path}: {error or 'it is too large'}") from None
+        raise BadFile(f"{path}: {type(error).__name__} {error}") from None
 
 
 def _points(path: Path) -> Points:

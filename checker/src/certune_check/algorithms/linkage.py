@@ -1,10 +1,12 @@
 """Linkage clustering as a plain program on numbers that depend on a parameter.
 
 Clusters are joined by nearest-neighbour chains. That gives the tree of the greedy algorithm because
-the distance of a union to a third cluster lies between those of its parts (a weighted mean, or
-monotone in smallest and largest distance), and among equally near pairs the one with the smallest
-sorted pair of highest members counts as nearest: two clusters that are nearest to each other stay
-so until they are joined, whatever is joined before.
+joining the nearest pair brings no third cluster nearer: the distance of a union lies between those
+of its parts (a weighted mean, or monotone in smallest and largest distance), or is at least the
+smaller one (energies, by Ward's update). Among equally near pairs the one with the smallest sorted
+pair of highest members counts as nearest. So two clusters that are nearest to each other stay so
+until they are joined, whatever is joined before. A plain cut needs the order of all merges, and
+takes the greedy algorithm itself.
 
 The tree is pruned to k clusters of the lowest cost, and these are compared with the target.
 """
@@ -25,6 +27,7 @@ from certune_check.instances import Points
 from certune_check.numbers import Impossible, Number, Unsupported, log, number, power
 
 Cluster = frozenset[int]
+Pair = tuple[Cluster, Cluster]
 Score = Callable[[tuple[int, ...], tuple[Cluster, ...]], Fraction]
 UNDER = Fraction(1, 2**40)  # how far a float utility may be from its formula
 MOST_CLASSES = 16
@@ -47,30 +50,30 @@ class Linkage:
 
     def __init__(self, points: Points, rule: Rule, objective: str, score: Score) -> None:
         self._points, self._rule, self._score, self._objective = points, rule, score, objective
-        self._reference = _reference(points.distances, objective)
+        if objective != "cut":
+            self._reference = _reference(points.distances, objective)
         pairs = list(combinations(range(points.n), 2))
         vectors = [tuple(map(Fraction, points.distances[:, i, j].tolist())) for i, j in pairs]
         self._vectors = {
             frozenset(pair): vector for pair, vector in zip(pairs, vectors, strict=True)
         }
         self._copies = {pair for pair, vector in self._vectors.items() if not any(vector)}
-        self._counted, self._sum = cache(self._counted), cache(self._sum)  # type: ignore
+        self._counted, self._sum = cache(self._counted), cache(self._sum)  # type: ignore[method-assign]
         self._difference = cache(self._difference)  # type: ignore[method-assign]
-        self._pruned, self._scored = cache(self._pruned), cache(self._scored)  # type: ignore
+        self._pruned, self._scored = cache(self._pruned), cache(self._scored)  # type: ignore[method-assign]
 
     def __call__(self) -> Fraction:
         """Cluster and prune, and return the utility."""
         sense = self._sense()
         clusters: list[Cluster] = [frozenset([i]) for i in range(self._points.n)]
+        if self._objective == "cut":
+            return self._scored(self._cut(clusters, sense))
         trees: dict[Cluster, Any] = {cluster: min(cluster) for cluster in clusters}
         steps: list[Cluster] = []
         while len(clusters) > 1:
             steps = steps or [clusters[0]]
-            a = steps[-1]
-            others = [cluster for cluster in clusters if cluster != a]
-            nearest = others[0]
-            for b in others[1:]:
-                nearest = b if self._is_nearer(a, b, nearest, sense) else nearest
+            pairs = [(steps[-1], other) for other in clusters if other != steps[-1]]
+            nearest = self._nearest(pairs, sense)[1]
             if nearest not in steps:
                 steps.append(nearest)
             elif nearest != steps[-2]:
@@ -80,6 +83,19 @@ class Linkage:
                 trees[left | right] = trees.pop(left), trees.pop(right)
                 clusters = [c for c in clusters if c not in (left, right)] + [left | right]
         return self._scored(self._pruned(trees[clusters[0]])[self._points.k][1])
+
+    def _cut(self, clusters: list[Cluster], sense: int) -> tuple[Cluster, ...]:
+        """The clusters before the last k - 1 merges, by the greedy algorithm itself."""
+        while len(clusters) > self._points.k:
+            a, b = self._nearest(list(combinations(clusters, 2)), sense)
+            clusters = [c for c in clusters if c not in (a, b)] + [a | b]
+        return tuple(clusters)
+
+    def _nearest(self, pairs: list[Pair], sense: int) -> Pair:
+        nearest = pairs[0]
+        for pair in pairs[1:]:
+            nearest = pair if self._is_nearer(pair, nearest, sense) else nearest
+        return nearest
 
     def _scored(self, labels: tuple[Cluster, ...]) -> Fraction:
         return self._score(self._points.target, labels)
@@ -92,32 +108,39 @@ class Linkage:
             return 0
         return -1 if sum(self._rule.alphas, number(0)).sign() < 0 else 1
 
-    def _is_nearer(self, a: Cluster, b: Cluster, c: Cluster, sense: int) -> bool:
-        """Whether b is nearer to a than c is; copies of a point are joined first."""
-        is_copy = [frozenset((min(a), min(x))) in self._copies for x in (b, c)]
+    def _is_nearer(self, first: Pair, second: Pair, sense: int) -> bool:
+        """Whether a pair of clusters is nearer than another; copies of a point are joined first."""
+        is_copy = [frozenset(map(min, pair)) in self._copies for pair in (first, second)]
         order = int(is_copy[1]) - int(is_copy[0])
         if not any(is_copy):
-            first, second = self._between(a, b), self._between(a, c)
-            order = self._difference(first, second, sense).sign() * (sense or 1)
-        ties = sorted((max(a), max(b))) < sorted((max(a), max(c)))
+            terms = self._between(*first), self._between(*second)
+            order = self._difference(*terms, sense).sign() * (sense or 1)
+        ties = sorted(map(max, first)) < sorted(map(max, second))
         return ties if order == 0 else order < 0
 
     def _between(self, a: Cluster, b: Cluster) -> tuple[Any, ...]:
-        """Pairs of points, by their distances, that count: all, or the nearest and farthest."""
-        pairs = tuple(sorted(self._vectors[frozenset((i, j))] for i in a for j in b))
-        if self._rule.kind != "min-max" and not self._rule.infinite:
-            return pairs
-        ends = [choose(pairs, key=lambda v: self._counted(v, None)) for choose in (min, max)]
-        return tuple(ends if not self._rule.infinite else ends[max(self._rule.infinite, 0) :][:1])
+        """What the distance of two clusters is made of: pairs of points, and what they weigh."""
+        pairs = sorted(self._vectors[frozenset((i, j))] for i in a for j in b)
+        if self._rule.kind == "min-max" or self._rule.infinite:
+            ends = [choose(pairs, key=lambda v: self._counted(v, None)) for choose in (min, max)]
+            ends = ends[max(self._rule.infinite, 0) :][:1] if self._rule.infinite else ends
+            return tuple((Fraction(1), vector) for vector in ends)
+        if self._rule.kind != "energy":
+            return tuple((Fraction(1, len(pairs)), vector) for vector in pairs)
+        size = len(a) + len(b)
+        terms = [(Fraction(2, size), vector) for vector in pairs]
+        for own, other in ((a, b), (b, a)):
+            within = sorted(self._vectors[frozenset(pair)] for pair in combinations(own, 2))
+            weight = Fraction(-2 * len(other), len(own) * size)
+            terms += [(weight, vector) for vector in within if any(vector)]
+        return tuple(terms)
 
-    def _difference(self, first: tuple[Any, ...], second: tuple[Any, ...], sense: int) -> Number:
-        """What decides which mean is larger; for two pairs each, which sum is."""
-        difference = len(second) * self._sum(first, sense) - len(first) * self._sum(second, sense)
-        return difference  # type: ignore[no-any-return]
+    def _difference(self, first: tuple[Any, ...], second: tuple[Any, ...], sense: int) -> Any:
+        return self._sum(first, sense) - self._sum(second, sense)
 
-    def _sum(self, pairs: tuple[Any, ...], sense: int) -> Number:
+    def _sum(self, terms: tuple[Any, ...], sense: int) -> Any:
         plain = None if self._rule.infinite else sense
-        return sum((self._counted(pair, plain) for pair in pairs), number(0))  # type: ignore
+        return sum((weight * self._counted(vector, plain) for weight, vector in terms), number(0))
 
     def _counted(self, vector: tuple[Fraction, ...], sense: int | None) -> Any:
         """What a pair counts: a power of its distance, the logarithm (0), the distance (None)."""
