@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import sklearn
 import sklearn.linear_model as grid_models
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 
@@ -46,6 +46,14 @@ def digits():
     X, y = load_digits(return_X_y=True)
     kept = np.isin(y, (3, 8))
     return split(X[kept], (y[kept] == 8).astype(int), stratify=True)
+
+
+def wine():
+    return split(*load_wine(return_X_y=True), stratify=True)
+
+
+def ten_digits():
+    return split(*load_digits(return_X_y=True), stratify=True)
 
 
 def diabetes():
@@ -132,6 +140,10 @@ PROBLEMS = {
         breast_cancer, lambda: logistic(0.0, "accuracy", (1e-3, 1e3)),
     ),
     "digits 3 and 8, logistic l2": (digits, lambda: logistic(0.0, "neg_log_loss", (1e-3, 1e3))),
+    "wine, three classes, logistic l2": (wine, lambda: logistic(0.0, "neg_log_loss", (1e-3, 1e3))),
+    "digits, ten classes, logistic l2": (
+        ten_digits, lambda: logistic(0.0, "neg_log_loss", (1e-3, 1e1)),
+    ),
     "diabetes, lasso": (diabetes, lambda: nets("LassoCV")),
     "diabetes, lasso, leave-one-out": (diabetes, left_out_lasso),
     "diabetes, elastic net": (diabetes, lambda: nets("ElasticNetCV", l1_ratio=0.5)),
