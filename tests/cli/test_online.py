@@ -145,6 +145,10 @@ CLASSIFICATION = [
     {"X": i.X, "y": i.y, "X_val": i.X_val, "y_val": i.y_val}
     for i in ct.datasets.breast_cancer_classification(7, 15, 10)
 ]
+REGRESSION = [
+    {"X": i.X, "y": i.X[:, 0] - i.X[:, 1], "X_val": i.X_val, "y_val": i.X_val[:, 0]}
+    for i in ct.datasets.breast_cancer_classification(7, 15, 10)
+]
 LOGISTIC = ["--family", "logistic", "--standardize", "--lam", "0.01", "1"]
 COMMANDS = {
     "M1": (CLUSTERING, ["--kind", "min-max", "--alpha", "0.5", "4"]),
@@ -154,6 +158,7 @@ COMMANDS = {
     "neighbors": (LABELING, ["--family", "labeling", "--neighbors", "3"]),
     "log-loss": (CLASSIFICATION, LOGISTIC),
     "l1": (CLASSIFICATION, [*LOGISTIC, "--penalty", "l1", "--horizon", "7"]),
+    "r2": (REGRESSION, ["--family", "regression", "--penalty", "l1", "--alpha", "0.01", "10"]),
     "accuracy": (CLASSIFICATION, [*LOGISTIC, "--metric", "accuracy"]),
 }
 

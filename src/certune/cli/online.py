@@ -59,9 +59,9 @@ def online(
     SOURCE is a folder of .npz files, taken in the order of their names, or - for a stream: one path
     a line on stdin. A file holds, for linkage, the arrays points (or distances), target and, if it
     is not the number of targets, k; for labeling, points (or distances), labeled and truth; for
-    logistic regression, X, y, X_val and y_val. Ctrl-C stops at once, and at most the round under
-    way is lost; the same command continues with the files that were not used yet (a stream goes on
-    where the caller does).
+    logistic and linear regression, X, y, X_val and y_val. Ctrl-C stops at once, and at most the
+    round under way is lost; the same command continues with the files that were not used yet (a
+    stream goes on where the caller does).
     """
     from certune.online import OnlineTuner
 
