@@ -226,9 +226,7 @@ def make_guarantee(
     simple = None
     if duals is not None and "occam" in used:
         simple = best_simple_setting(mean(duals), duals, (tuned.low, tuned.high), share, scale)
-    with certified():
-        above = ball(tuned.span) * ((1 / ball(share)).log() / (2 * tuned.n_instances)).sqrt()
-        best_possible = min(upper_float(ball(upper_bound) + above), float(tuned.high))
+    best_possible = best_expectation(upper_bound, (tuned.low, tuned.high), tuned.n_instances, share)
     return Guarantee(
         tuning_value=float(tuned.value),
         n_instances=tuned.n_instances,
@@ -241,6 +239,31 @@ def make_guarantee(
         omitted=omitted,
         notes=tuple(notes),
     )
+
+
+def best_expectation(
+    upper_bound: Fraction, utility_range: tuple[Any, Any], n_instances: int, delta: Any
+) -> float:
+    """Return what no setting exceeds in expectation, from a bound of its mean on the instances.
+
+    By Hoeffding's inequality for the setting that is best in expectation, which does not depend on
+    the instances.
+
+    Parameters
+    ----------
+    upper_bound : Fraction
+        No setting has a larger mean utility on the tuning instances.
+    utility_range : tuple
+        Smallest and largest utility.
+    n_instances : int
+        Number of tuning instances.
+    delta : Fraction or float
+        Probability of failure.
+    """
+    low, high = (Fraction(end) for end in utility_range)
+    with certified():
+        above = ball(high - low) * ((1 / ball(Fraction(delta))).log() / (2 * n_instances)).sqrt()
+        return min(upper_float(ball(upper_bound) + above), float(high))
 
 
 def _steps(duals: Sequence[DualFunction], smooth: Smooth | None) -> Sequence[PiecewiseFunction]:

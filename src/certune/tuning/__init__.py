@@ -6,6 +6,11 @@ from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.box_verification import BoxVerificationReport
 from certune.tuning.cell_map import cell_map
 from certune.tuning.certificate import Certificate
+from certune.tuning.choice import Choice
+from certune.tuning.choice_certificate import ChoiceCertificate
+from certune.tuning.choice_result import ChoiceResult
+from certune.tuning.choice_search import ChoiceProgress
+from certune.tuning.choice_verification import ChoiceVerificationReport
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.held_out import HeldOutEvaluation
 from certune.tuning.line_result import LineTuningResult
@@ -23,6 +28,11 @@ __all__ = [
     "BoxCertificate",
     "BoxVerificationReport",
     "Certificate",
+    "Choice",
+    "ChoiceCertificate",
+    "ChoiceProgress",
+    "ChoiceResult",
+    "ChoiceVerificationReport",
     "Evaluation",
     "HeldOutEvaluation",
     "LineTuningResult",

@@ -76,15 +76,29 @@ class LineRun:
         self._in_order: list[DualFunction] = []
         self._n_pieces = 0
 
-    def collect(self, crew: Crew, options: RunOptions, log: RunLog) -> Status | None:
+    def collect(
+        self, crew: Crew, options: RunOptions, log: RunLog, until: int | None = None
+    ) -> Status | None:
         """Compute the functions of all instances, or return why some are missing.
+
+        Parameters
+        ----------
+        crew : Crew
+            Who computes them.
+        options : RunOptions
+            Callbacks, limits, and what to do with failures.
+        log : RunLog
+            Where rows are written.
+        until : int, optional
+            Compute those of the first instances only, so many of them.
 
         Raises
         ------
         TuningError
             If an instance or a callback fails.
         """
-        missing = [n for n in range(len(self.instances)) if n not in self.finished]
+        first = range(len(self.instances))[:until]
+        missing = [n for n in first if n not in self.finished]
         function = partial(_dual, self.family, options.timeout_per_instance)
         try:
             if self._report(options.callbacks, log) and missing:

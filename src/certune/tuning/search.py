@@ -15,13 +15,16 @@ import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 from certune.aggregates import Aggregate, Criterion
 from certune.checks import as_n_jobs, as_positive_seconds
 from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
 from certune.families.base import Family
+from certune.tuning.choice import Choice
+from certune.tuning.choice_result import ChoiceResult
+from certune.tuning.choice_search import tune_choice
 from certune.tuning.instances import checked_family, checked_instances, instance_name
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.line_run import LineRun
@@ -35,6 +38,26 @@ from certune.tuning.status import Status
 from certune.tuning.workplace import RunOptions, with_result
 
 
+@overload
+def tune(
+    family: Choice,
+    instances: Any,
+    *,
+    method: str = "auto",
+    gap: float = 0.0,
+    timeout: float | None = None,
+    max_nodes: int | None = None,
+    n_jobs: int | None = 1,
+    random_state: int = 0,
+    callbacks: Sequence[Callback] = (),
+    progress: bool | None = None,
+    run_dir: str | os.PathLike[str] | None = None,
+    on_error: str = "raise",
+    timeout_per_instance: float | None = None,
+    aggregate: str | Aggregate = "mean",
+    weights: Iterable[Any] | None = None,
+) -> ChoiceResult: ...
+@overload
 def tune(
     family: Family,
     instances: Iterable[Any],
@@ -52,17 +75,36 @@ def tune(
     timeout_per_instance: float | None = None,
     aggregate: str | Aggregate = "mean",
     weights: Iterable[Any] | None = None,
-) -> TuningResult:
+) -> TuningResult: ...
+def tune(
+    family: Family | Choice,
+    instances: Any,
+    *,
+    method: str = "auto",
+    gap: float = 0.0,
+    timeout: float | None = None,
+    max_nodes: int | None = None,
+    n_jobs: int | None = 1,
+    random_state: int = 0,
+    callbacks: Sequence[Callback] = (),
+    progress: bool | None = None,
+    run_dir: str | os.PathLike[str] | None = None,
+    on_error: str = "raise",
+    timeout_per_instance: float | None = None,
+    aggregate: str | Aggregate = "mean",
+    weights: Iterable[Any] | None = None,
+) -> TuningResult | ChoiceResult:
     """Find the setting with the best mean utility over instances, and prove that it is best.
 
     Instead of the mean, the worst instance, a quantile or the mean of a tail can be maximised.
 
     Parameters
     ----------
-    family : Family
-        The algorithm, with one or several free parameters.
+    family : Family or Choice
+        The algorithm, with one or several free parameters; or several of them to choose from.
     instances : iterable
-        Problem instances of the family, at least one.
+        Problem instances of the family, at least one. For a choice, they must fit all alternatives;
+        or a mapping has for each alternative its own form of the same instances.
     method : {"auto", "branch-and-bound", "line-search"}
         What to do with several parameters. Branch and bound proves the optimum, or a gap;
         ``"line-search"`` only looks for good settings, along lines; ``"auto"`` is branch and bound
@@ -112,7 +154,8 @@ def tune(
     Returns
     -------
     TuningResult
-        The optimum; for several parameters a :class:`SpaceTuningResult`. After a time limit,
+        The optimum; for several parameters a :class:`SpaceTuningResult`, for a choice a
+        :class:`ChoiceResult`. After a time limit,
         Ctrl-C, SIGTERM or a stop by a callback: the best setting known, with a valid upper bound.
         A second signal, a second later or more, ends the program as ever.
 
@@ -140,6 +183,23 @@ def tune(
     >>> result.status.name, result.best_value, result.best_region
     ('OPTIMAL', 1.0, [(0.25, 0.7499999999999999)])
     """
+    if isinstance(family, Choice):
+        _check_options(timeout, n_jobs, callbacks, progress)
+        limits = _seconds(timeout), _seconds(timeout_per_instance)
+        options = RunOptions(n_jobs, tuple(callbacks), progress, *limits)
+        return _tune_choice(
+            family,
+            instances,
+            options,
+            method=method,
+            gap=gap,
+            max_nodes=max_nodes,
+            random_state=random_state,
+            on_error=on_error,
+            timeout_per_instance=timeout_per_instance,
+            criterion=(aggregate, weights),
+            run_dir=run_dir,
+        )
     space = checked_family(family).space
     _check_options(timeout, n_jobs, callbacks, progress)
     _check_instance_options(space.n_free, on_error, timeout_per_instance)
@@ -151,11 +211,8 @@ def tune(
         raise ParameterError(
             f"tune needs a free parameter, but {family!r} has none: give one a range."
         )
-    seconds = math.inf if timeout is None else float(timeout)
-    own_seconds = math.inf if timeout_per_instance is None else float(timeout_per_instance)
-    options = RunOptions(
-        n_jobs, tuple(callbacks), progress, seconds, own_seconds, on_error == "skip"
-    )
+    limits = _seconds(timeout), _seconds(timeout_per_instance)
+    options = RunOptions(n_jobs, tuple(callbacks), progress, *limits, on_error == "skip")
     # In a context of its own: however the run ends, no stop of it is left behind.
     context = contextvars.copy_context()
     if space.n_free == 1:
@@ -174,6 +231,33 @@ def tune(
         return found
 
 
+def _tune_choice(
+    choice: Choice, instances: Any, options: RunOptions, **wishes: Any
+) -> ChoiceResult:
+    """Check what was asked of a choice, and tune it."""
+    _check_instance_options(1, wishes["on_error"], wishes["timeout_per_instance"])
+    if wishes["on_error"] != "raise":
+        raise ParameterError(
+            "on_error='skip' is for a single family: alternatives are compared on the same "
+            "instances, of which none may miss."
+        )
+    searched = [wishes[name] for name in ("method", "gap", "max_nodes", "random_state")]
+    listed = choice.checked_instances(instances)
+    aggregate, weights = wishes["criterion"]
+    criterion = Criterion.checked(aggregate, weights, len(next(iter(listed.values()))))
+    for family in choice.alternatives.values():
+        check_search_options(family, *searched)
+        _check_criterion(family.space.n_free, criterion)
+    method, gap, max_nodes, random_state = searched
+    search = SpaceOptions(method == "line-search", Fraction(gap), max_nodes, random_state)
+    context = contextvars.copy_context()
+    return context.run(tune_choice, choice, listed, criterion, search, options, wishes["run_dir"])
+
+
+def _seconds(seconds: float | None) -> float:
+    return math.inf if seconds is None else float(seconds)
+
+
 def tune_again(
     result: LineTuningResult,
     instances: list[Any],
@@ -186,8 +270,7 @@ def tune_again(
     _check_options(timeout, n_jobs, (), False)
     run = LineRun(result.family, instances, result.segment, criterion=criterion)
     run.finished.update(finished)
-    seconds = math.inf if timeout is None else float(timeout)
-    options = RunOptions(n_jobs, (), False, seconds)
+    options = RunOptions(n_jobs, (), False, _seconds(timeout))
     return contextvars.copy_context().run(_tune_line, run, options)
 
 

@@ -16,13 +16,11 @@ from certune.errors import CertuneError, InputError
 from certune.runs import Journal
 from certune.runs.directory import FORMAT, function_path, read_events, read_function
 from certune.space import Segment
-from certune.tuning.box_certificate import BoxCertificate
-from certune.tuning.certificate import Certificate
 from certune.tuning.progress import upper_bound_of
 from certune.tuning.schema import criterion_from, segment_from, written
 from certune.tuning.search_steps import number_from, setting_from
 from certune.tuning.status import Status
-from certune.tuning.verification import load_certificate
+from certune.tuning.verification import AnyCertificate, load_certificate
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class StoredRun:
         return float(upper_bound_of(self.landscape, duals, criterion, count, self.largest))
 
     @property
-    def certificate(self) -> Certificate | BoxCertificate:
+    def certificate(self) -> AnyCertificate:
         """The certificate of the last run that ended."""
         return load_certificate(self.path)
 
@@ -164,7 +162,7 @@ class StoredSearch:
         return float(self.upper_bound_exact)
 
     @property
-    def certificate(self) -> Certificate | BoxCertificate:
+    def certificate(self) -> AnyCertificate:
         """The certificate of the last run that ended."""
         return load_certificate(self.path)
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from certune.tuning.choice_result import ChoiceResult
     from certune.tuning.line_result import LineTuningResult
     from certune.tuning.result import TuningResult
     from certune.tuning.space_result import SpaceTuningResult
@@ -42,6 +43,32 @@ def _failures(result: LineTuningResult) -> list[Row]:
     rows = [("failed", f"{names[place]}: {why}") for place, why in result.failures.items()]
     more = len(rows) - FAILURES_SHOWN
     return [*rows[:FAILURES_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
+
+
+def summary_of_choice(result: ChoiceResult) -> str:
+    """Return the summary of a result for a choice."""
+    score = result.choice.score
+    gap = f"{result.gap:.6g}" if result.gap else "0 (exact)"
+    fraction = _fraction(score.of(result.best_value_exact))
+    words = result.criterion.words(str(score))
+    others = [
+        ("other alternative", f"{name}: {item}")
+        for name, item in result.alternatives.items()
+        if name != result.best_alternative
+    ]
+    rows = [
+        ("status", str(result.status)),
+        ("best value", f"{result.best_score:.6g}{fraction}, {words}"),
+        (score.bound_name, f"{result.score_bound:.6g}, gap {gap}"),
+        ("best choice", f"{result.best_alternative}, {_shown(result.best.best_params)}"),
+        *_baselines(result.best),
+        *others,
+        (
+            "functions",
+            f"{result.n_computed} of {result.n_functions} computed, {result.elapsed:.1f} s",
+        ),
+    ]
+    return _aligned(rows)
 
 
 def summary_of_space(result: SpaceTuningResult) -> str:

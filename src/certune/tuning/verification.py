@@ -10,11 +10,10 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from certune.dual import PiecewiseFunction
 from certune.dual.codec import MOST_BITS
@@ -24,6 +23,9 @@ from certune.files import read_text
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.box_verification import BoxVerificationReport, verify_boxes
 from certune.tuning.certificate import Certificate
+from certune.tuning.choice import Choice
+from certune.tuning.choice_certificate import ChoiceCertificate
+from certune.tuning.choice_verification import ChoiceVerificationReport, verify_choice
 from certune.tuning.claims import claims_from
 from certune.tuning.inequalities import check_best_point, prove_claims
 from certune.tuning.instances import checked_family, checked_instances, instance_name
@@ -31,6 +33,8 @@ from certune.tuning.origin import check_origin
 from certune.tuning.proofs import Case, check_runs, check_windows, demand
 from certune.tuning.schema import shown
 from certune.tuning.sealed import SealedCertificate
+
+AnyCertificate: TypeAlias = Certificate | BoxCertificate | ChoiceCertificate
 
 
 @dataclass(frozen=True)
@@ -83,25 +87,25 @@ class VerificationReport:
 
 
 def verify(
-    certificate: Certificate | BoxCertificate | str | os.PathLike[str],
-    family: Family,
-    instances: Iterable[Any],
-) -> VerificationReport | BoxVerificationReport:
+    certificate: AnyCertificate | str | os.PathLike[str],
+    family: Family | Choice,
+    instances: Any,
+) -> VerificationReport | BoxVerificationReport | ChoiceVerificationReport:
     """Check every claim of a certificate.
 
     Parameters
     ----------
-    certificate : Certificate, BoxCertificate or path
+    certificate : Certificate, BoxCertificate, ChoiceCertificate or path
         From :attr:`TuningResult.certificate` or :meth:`Certificate.load`; or the path of its file,
         or of the run directory that has it.
-    family : Family
-        The family that was tuned.
+    family : Family or Choice
+        What was tuned.
     instances : iterable
-        The instances it was tuned on, in the same order.
+        The instances it was tuned on, in the same order; for a choice, as they were given to it.
 
     Returns
     -------
-    VerificationReport or BoxVerificationReport
+    VerificationReport, BoxVerificationReport or ChoiceVerificationReport
         Counts of what was checked.
 
     Raises
@@ -131,6 +135,8 @@ def verify(
     value; the boxes follow from the cuts, and cover the space; the bound of every box is proved
     again from the instances alone, and plain runs at its centre stay below it.
 
+    For a choice: the certificate of every alternative, and that the claims follow from them.
+
     Values of plain runs may differ from claims by the tolerance of the family, which is 0 for
     utilities that are rational numbers. Time grows with the size of the certificate.
     """
@@ -142,6 +148,13 @@ def verify(
             f"Expected a Certificate, got {certificate!r}: pass result.certificate, or the path of "
             "its file or run directory."
         )
+    if isinstance(certificate, ChoiceCertificate) or isinstance(family, Choice):
+        if not isinstance(certificate, ChoiceCertificate) or not isinstance(family, Choice):
+            raise CertificateError(
+                f"The certificate of a choice is checked with the choice, got {family!r} and a "
+                f"{type(certificate).__name__}."
+            )
+        return verify_choice(certificate.checked(), family, instances, verify)
     listed = checked_instances(checked_family(family), instances)
     certificate = certificate.checked()
     check_origin(certificate, family, listed)
@@ -170,15 +183,18 @@ def verify(
     )
 
 
-def load_certificate(path: str | os.PathLike[str]) -> Certificate | BoxCertificate:
-    """Read a certificate of either kind from its file or from a run directory."""
+def load_certificate(path: str | os.PathLike[str]) -> AnyCertificate:
+    """Read a certificate of any kind from its file or from a run directory."""
     file = Path(path) / "certificate.json" if os.path.isdir(path) else Path(path)
-    box_format = json.dumps(BoxCertificate.FORMAT_NAME).encode("ascii")
     try:
-        is_box = box_format in read_text(file)[:200]
+        start = read_text(file)[:200]
     except InputError as error:
         raise CertificateError(f"{error}.") from error
-    return BoxCertificate.load(file) if is_box else Certificate.load(file)
+    kinds: tuple[type[AnyCertificate], ...] = (BoxCertificate, ChoiceCertificate)
+    for kind in kinds:
+        if json.dumps(kind.FORMAT_NAME).encode("ascii") in start:
+            return kind.load(file)
+    return Certificate.load(file)
 
 
 def _check_functions(certificate: Certificate, family: Family, n_instances: int) -> None:

@@ -10,17 +10,24 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from certune.deadline import Stop, TimeIsUp
 from certune.errors import CertuneError
-from certune.families.base import Family
 from certune.tuning.executors import Crew
 from certune.tuning.interrupts import SignalWatch
 from certune.tuning.progress import Callback
 
 # Seconds for plain runs of the best setting after a run had to end.
 GRACE = 0.1
+
+
+class Workload(Protocol):
+    """What is worked on: a family, or a choice of several."""
+
+    @property
+    def releases_lock(self) -> bool:
+        """Whether the work leaves the interpreter lock to other threads."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class RunOptions:
     skips_failures: bool = False
 
     @contextmanager
-    def workplace(self, family: Family, shares_objects: bool = False) -> Iterator[Workplace]:
+    def workplace(self, family: Workload, shares_objects: bool = False) -> Iterator[Workplace]:
         """Make the workplace of a run, and leave nothing of it behind."""
         wish = Stop()
         stop = Stop(self.timeout, wish)
