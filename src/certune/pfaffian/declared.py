@@ -111,7 +111,7 @@ def declare(
 
     Examples
     --------
-    The hyperbolic sine over its argument has no place here, but the logistic curve has:
+    The logistic curve, whose derivative is y (1 - y):
 
     >>> from certune.pfaffian import declare, parameter
     >>> logistic = declare(
