@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ import pytest
 import certune as ct
 from certune.deadline import Stop, TimeIsUp, check_time
 from certune.testing import StepFamily, StepInstance
-from certune.tuning import Status
+from certune.tuning import Status, interrupts
 from certune.tuning.interrupts import SignalWatch
 
 
@@ -235,6 +236,26 @@ def test_code_that_is_interrupted_at_any_line_is_not_interrupted_again(step):
     finally:
         sys.settrace(before)
     assert len(lines) > step and watch._working_under is None
+
+
+def test_a_reminder_is_not_repeated_before_it_has_arrived(monkeypatch):
+    """The second one would be taken for a signal from outside."""
+    sent, arrived = [], threading.Event()
+
+    def send(number):
+        sent.append(number)
+        arrived.set()
+
+    monkeypatch.setattr(interrupts._thread, "interrupt_main", send)
+    watch = SignalWatch(Stop())
+    watch._working_under = Stop(0.0)
+    reminder = threading.Thread(target=watch._remind, daemon=True)
+    reminder.start()
+    assert arrived.wait(60.0)
+    time.sleep(4 * interrupts.LOOK)
+    watch._left.set()
+    reminder.join()
+    assert sent == [signal.SIGINT] and watch._reminded
 
 
 def test_interrupt_returns_what_is_there(random_instances):

@@ -119,6 +119,9 @@ class SignalWatch:
                 waiting_for, since = stop, time.perf_counter()
             elif time.perf_counter() >= since + PATIENCE:
                 with self._reminding:
-                    if not self._left.is_set() and self._working_under is stop:
+                    works_on = not self._left.is_set() and self._working_under is stop
+                    # One at a time: a further one, handled after this one has been, would be
+                    # taken for a signal from outside.
+                    if works_on and not self._reminded:
                         self._reminded = True
                         _thread.interrupt_main(signal.SIGINT)
