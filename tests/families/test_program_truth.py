@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -261,3 +262,28 @@ def test_random_programs_agree_with_python():
     tally = fuzz().run(seed=20, n_points=1000)
     assert not tally.different, tally.different[0]
     assert tally.counts["floats agree"] > 500
+
+
+def iterated(x, parameters):
+    """Exact values double their length with every step."""
+    value = parameters["a"]
+    for _ in range(60):
+        value = value * value - 0.5
+    return 1 if value > x else 0
+
+
+def high_power(x, parameters):
+    return 1 if parameters["a"] ** 10**7 > x else 0
+
+
+def test_numbers_of_a_program_do_not_grow_without_end():
+    mpmath.mp.prec, before = 400, mpmath.mp.prec
+    value = mpmath.mpf(0.3)
+    for _ in range(60):
+        value = value * value - 0.5
+    power = mpmath.mpf(0.9999999) ** 10**7
+    mpmath.mp.prec = before
+    for plain, a, expected in ((iterated, 0.3, value), (high_power, 0.9999999, power)):
+        family = ct.ProgramFamily(plain, A)
+        for threshold in (float(expected) * 0.999, float(expected) * 1.001):
+            assert family.run_exact(threshold, {"a": a}) == (expected > threshold)

@@ -3,6 +3,8 @@
 A rule looks at the arguments of an operator and says what to make of them: None for the plain
 expression, one of the arguments, a rational number, or another operator with arguments.  Rules
 only use identities that hold wherever both sides are defined, except that 0 times anything is 0.
+Numbers that could become too long stay expressions, which balls compare: a program that squares a
+number sixty times would not end with the exact one.
 """
 
 from __future__ import annotations
@@ -29,11 +31,22 @@ if TYPE_CHECKING:
 
 Outcome: TypeAlias = "Expression | Fraction | tuple[Any, ...] | None"
 
+# Bits of the numbers in an operation whose result is computed; it has no more than these.
+_MOST_BITS = 1 << 17
+
+
+def _bits(value: Fraction) -> int:
+    return value.numerator.bit_length() + value.denominator.bit_length()
+
+
+def _are_short(u: Fraction, v: Fraction) -> bool:
+    return _bits(u) + _bits(v) <= _MOST_BITS
+
 
 def _add(u: Expression, v: Expression) -> Outcome:
     if u.value is not None:
         if v.value is not None:
-            return u.value + v.value
+            return u.value + v.value if _are_short(u.value, v.value) else None
         return v if u.value == 0 else None
     return u if v.value == 0 else None
 
@@ -43,21 +56,24 @@ def _subtract(u: Expression, v: Expression) -> Outcome:
         return Fraction(0)
     if v.value is not None:
         if u.value is not None:
-            return u.value - v.value
+            return u.value - v.value if _are_short(u.value, v.value) else None
         return u if v.value == 0 else None
     return (MULTIPLY, -1, v) if u.value == 0 else None
 
 
 def _multiply(u: Expression, v: Expression) -> Outcome:
     if v.value is not None:
-        # Numbers come first.
-        return (MULTIPLY, v, u) if u.value is None else u.value * v.value
+        if u.value is None:
+            return MULTIPLY, v, u  # numbers come first
+        return u.value * v.value if _are_short(u.value, v.value) else None
     if u.value is None:
         return None
     if u.value in (0, 1):
         return v if u.value == 1 else u
     if v.operation is MULTIPLY and v.arguments[0].value is not None:
-        return MULTIPLY, u.value * v.arguments[0].value, v.arguments[1]
+        factor = v.arguments[0].value
+        if _are_short(u.value, factor):
+            return MULTIPLY, u.value * factor, v.arguments[1]
     return None
 
 
@@ -94,7 +110,7 @@ def _integer_power(base: Expression, exponent: Expression) -> Outcome:
         return None
     if base.value == 0 and power < 0:
         raise DivisionByZeroError(f"0 has no power with the exponent {power}")
-    return base.value**power
+    return base.value**power if _bits(base.value) * abs(power) <= _MOST_BITS else None
 
 
 def _sqrt(base: Expression) -> Outcome:
