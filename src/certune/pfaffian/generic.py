@@ -23,14 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from certune.deadline import check_time
+from certune.deadline import TimeIsUp, check_time
 from certune.errors import CertuneError, InputError
 from certune.pfaffian.chains import Complexity
 from certune.pfaffian.construction import chain_of
 from certune.pfaffian.decisions import (
     Oracle,
     Relation,
-    SymbolicValueError,
     decide_constants,
     deciding,
 )
@@ -245,7 +244,9 @@ def generic_counts(
             values[exact_number(output)] = None
         except NO_VALUE:
             pass  # no point of the domain of such an instance
-        except (SymbolicValueError, TypeError, AttributeError) as error:
+        except TimeIsUp:
+            raise
+        except Exception as error:  # whatever a program does that expects numbers
             raise InputError(
                 "the program needs the value of an instance number, so that the shape of an "
                 f"instance does not say what it does: {error}; name the parts that belong to the "

@@ -23,6 +23,8 @@ from certune.space import ParameterSpace, Simplex
 
 _SMALLEST = 2
 _LARGEST_EXAMPLE = 8
+# Instances with more numbers are not looked at unless somebody asks for it.
+_MOST_NUMBERS = 200
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class ProgramShape:
         """Return the structure of instances of one shape, None if it is not found."""
         try:
             shapes = [shape_of(instance, self.fixed) for instance in instances]
+            if any(len(shape.outline[0]) > _MOST_NUMBERS for shape in shapes):
+                return None
             if any(shape.outline != shapes[0].outline for shape in shapes):
                 return None
             parts = [set(shape.positive_parts) for shape in shapes]
