@@ -17,6 +17,7 @@
 #include "linkage/models/plan.h"
 #include "linkage/search/search.h"
 #include "linkage/tree/costs.h"
+#include "linkage/tree/heights.h"
 #include "linkage/tree/matching.h"
 
 namespace certune::bindings {
@@ -402,6 +403,15 @@ Result<std::int64_t> prune_(int objective, IntegerTable reference, Integers left
     return array_of(prune(pruning, span_of(left), span_of(right)));
 }
 
+Result<double> merge_values_(int kind, RealTable values, Integers left, Integers right) {
+    const std::size_t n = values.shape(0);
+    expect(n > 0, "There must be a point.");
+    expect_square(values, n, "values must be a square matrix.");
+    const std::vector<std::int64_t> labels(n, 0);
+    expect_merges({labels, span_of(left), span_of(right), static_cast<int>(n) - 1});
+    return array_of(merge_values(kind_of(kind), view_of(values), span_of(left), span_of(right)));
+}
+
 std::int64_t heaviest_matching_(IntegerTable weights) {
     expect(weights.shape(0) <= weights.shape(1), "There must be as many columns as rows.");
     return heaviest_matching(view_of(weights));
@@ -455,6 +465,8 @@ void bind_linkage(nb::module_& room) {
     room.def("joined", &joined_, "cover"_a.noconvert(), "special"_a.noconvert());
     room.def("prune", &prune_, "objective"_a, "reference"_a.noconvert(), "left"_a.noconvert(),
              "right"_a.noconvert(), "k"_a);
+    room.def("merge_values", &merge_values_, "kind"_a, "values"_a.noconvert(), "left"_a.noconvert(),
+             "right"_a.noconvert());
     room.def("heaviest_matching", &heaviest_matching_, "weights"_a.noconvert());
     room.def("matched_points", &matched_points_, "target"_a.noconvert(), "partitions"_a.noconvert(),
              "stop"_a);

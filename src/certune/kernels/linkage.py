@@ -419,6 +419,14 @@ def prune(pruning: Pruning, left: Integers, right: Integers) -> Integers:
     return core.prune(objective, integers(reference), integers(left), integers(right), k)
 
 
+def merge_values(kind: int, values: Reals, left: Integers, right: Integers) -> Reals:
+    """What each merge of a finished tree makes of the values (n, n) of its pairs of points.
+
+    The tree is given as in `prune`. Plain floats, within 2 n roundings for means. O(n^2).
+    """
+    return core.merge_values(kind, reals(values), integers(left), integers(right))
+
+
 def heaviest_matching(weights: Integers) -> int:
     """Largest sum of one entry in each row of a table, no two of them in the same column.
 

@@ -54,11 +54,12 @@ def sorted_tree(
     towards the root; rounding is not allowed to break that.
     """
     n = len(labels)
-    heights = heights.copy()
-    for i in range(n - 1):
-        for child in (left[n + i], right[n + i]):
-            if child >= n:
-                heights[i] = max(heights[i], heights[child - n])
+    raised = heights.tolist()
+    for i, parts in enumerate(zip(left[n:].tolist(), right[n:].tolist(), strict=True)):
+        for child in parts:
+            if child >= n and raised[child - n] > raised[i]:
+                raised[i] = raised[child - n]
+    heights = np.array(raised)
     order = np.argsort(heights, kind="stable")
     position = np.empty(2 * n - 1, dtype=np.int64)
     position[:n] = np.arange(n)
