@@ -36,7 +36,10 @@ def check_partial(result, family, instances):
     assert result.best_value <= complete.best_value <= result.upper_bound
     assert 0 < len(result.duals) < len(instances) == len(result.instance_names)
     assert result.duals == complete.duals[: len(result.duals)]
-    assert result.baselines == complete.baselines
+    if result.status is Status.TIME_LIMIT:  # what the tenth of a second after it allows
+        assert result.baselines.items() <= complete.baselines.items()
+    else:
+        assert result.baselines == complete.baselines
     assert result.gap == float(result.upper_bound_exact - result.best_value_exact)
 
 
