@@ -7,6 +7,7 @@ style sheets are obeyed.
 from __future__ import annotations
 
 import math
+import os
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -31,7 +32,7 @@ def save_figure(figure: AnyFigure, path: str | PathLike[str] | None, dpi: int = 
     """
     if path is not None:
         try:
-            figure.savefig(path, dpi=dpi)
+            figure.savefig(os.fspath(path), dpi=dpi)
         except (OSError, TypeError, ValueError) as error:
             raise InputError(
                 f"cannot write the figure to {path!r}: {error}; name a file in a folder that "
