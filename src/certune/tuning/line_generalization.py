@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from certune.checks import is_one_of
 from certune.guarantees import (
     Bootstrap,
     CrossValidation,
@@ -71,7 +72,7 @@ class LineGeneralization(Generalization):
         Selection
             The setting, and the interval around it that the rule found.
         """
-        if rule in ("one-standard-error", "guaranteed"):
+        if is_one_of(rule, ("one-standard-error", "guaranteed")):
             self._need_mean(f"the rule {rule!r}")
         span = Fraction(self.family.utility_range[1]) - Fraction(self.family.utility_range[0])
         chosen = chosen_by(
