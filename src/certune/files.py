@@ -26,6 +26,7 @@ from certune.errors import InputError
 # No text is read that is longer, and no archive unpacked that holds more bytes than that.
 MOST_TEXT = 2**30
 MOST_ARRAYS = 2**32
+PIECE = 2**20  # bytes that are read at once
 _UNREADABLE = (
     OSError,
     EOFError,
@@ -108,12 +109,13 @@ def read_text(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
                     f"cannot read {path}: it has {kind.st_size} bytes, more than the {most} that "
                     "are read"
                 )
-            content = b""
-            while piece := file.read(max(most + 1 - len(content), 0)):
+            # A file may grow while it is read; memory is taken for what is there, not for `most`.
+            content = bytearray()
+            while piece := file.read(min(PIECE, most + 1 - len(content))):
                 content += piece
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    return content[: most + 1]
+    return bytes(content)
 
 
 def _opened_at_once(path: str, flags: int) -> int:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any, overload
 
 from certune.aggregates import Aggregate, Criterion
-from certune.checks import as_n_jobs, as_positive_seconds
+from certune.checks import as_n_jobs, as_positive_seconds, is_one_of
 from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
 from certune.families.base import Family
@@ -308,7 +308,7 @@ def _is_number(value: object, kind: type) -> bool:
 
 
 def _check_instance_options(n_free: int, on_error: object, limit: Any) -> None:
-    if on_error not in ("raise", "skip"):
+    if not is_one_of(on_error, ("raise", "skip")):
         raise ParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}.")
     if limit is not None and not (_is_number(limit, numbers.Real) and limit > 0):
         raise ParameterError(

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from certune.checks import as_n_jobs, as_positive_seconds, refuse_mask
+from certune.checks import as_n_jobs, as_positive_seconds, is_one_of, refuse_mask
 from certune.deadline import TimeIsUp, check_time
 from certune.dual import DualFunction
 from certune.dual.sums import sum_of
@@ -203,7 +203,7 @@ def tune_stream(
             f"tune_stream needs one free parameter, but {family!r} has {space.n_free}: fix the "
             "others, or use tune."
         )
-    if on_error not in ("raise", "skip"):
+    if not is_one_of(on_error, ("raise", "skip")):
         raise ParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}.")
     if isinstance(instances, str | bytes) or not isinstance(instances, Iterable):
         raise InputError(
