@@ -51,6 +51,7 @@ def written(result):
 # What each public method is called with, and what is known about its answer.
 CHECKS = {
     "best_params": lambda r: isinstance(r.best_params, dict),
+    "criterion": lambda r: r.criterion.value(r.evaluation.utilities) == r.best_value_exact,
     "best_value": lambda r: r.best_value <= r.upper_bound + r.family.tolerance,
     "best_value_exact": lambda r: isinstance(r.best_value_exact, Fraction | float),
     "best_score": lambda r: math.isfinite(r.best_score),
