@@ -19,10 +19,13 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
 LIMIT = 0.5  # seconds between a signal and the answer
+PATIENCE = 20.0  # seconds that are waited for the steps of a run before the signal is sent
 
 
 def clouds(count, n, metrics=("euclidean",)):
@@ -229,25 +232,29 @@ def waits(process):
 
 
 def moment(command, number, steps, wait):
-    """Send a signal to a run after some steps and seconds; return what happened."""
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    seen = process.stdout.readline()
-    while steps and seen and not seen.startswith("{"):
-        seen, steps = process.stdout.readline(), steps - 1
-    last = seen if seen.startswith("{") else ""
-    time.sleep(wait)
-    before, sent = waits(process.pid), time.time()
-    process.send_signal(number)
-    try:
-        out, err = process.communicate(timeout=120)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return {"wrong": "did not end within two minutes"}
-    ended = time.time()
-    answers = [line for line in (last + out).splitlines() if line.startswith("{")]
+    """Send a signal to a run after some steps (or a while) and seconds; return what happened."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
+        )
+        lines, enough = [], threading.Event()
+        reader = threading.Thread(target=follow, args=(process.stdout, steps, lines, enough))
+        reader.start()
+        enough.wait(PATIENCE)
+        time.sleep(wait)
+        before, sent = waits(process.pid), time.time()
+        process.send_signal(number)
+        try:
+            process.wait(timeout=120)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            reader.join()
+            return {"wrong": "did not end within two minutes"}
+        ended = time.time()
+        reader.join()
+        errors.seek(0)
+        err = errors.read()
+    answers = [line for line in lines if line.startswith("{")]
     answer = json.loads(answers[0]) if answers else {}
     return {
         "took": max(0.0, answer.get("answered", ended) - sent),
@@ -255,6 +262,15 @@ def moment(command, number, steps, wait):
         "wrong": fault(process.returncode, number, answer, err),
         "answer": {key: answer[key] for key in answer if key in ("status", "lost", "holds")},
     }
+
+
+def follow(stream, steps, lines, enough):
+    """Keep the lines of a process; tell when it has begun and made some steps, or has answered."""
+    for line in stream:
+        lines.append(line)
+        if len(lines) > steps or line.startswith("{"):
+            enough.set()
+    enough.set()
 
 
 def longest_wait(before, after):
