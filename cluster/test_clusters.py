@@ -34,7 +34,15 @@ def test_a_time_limit_ends_the_run(tune_away):
     assert result.status is ct.Status.TIME_LIMIT and 0 < len(result.duals) < 4000
 
 
-def test_interrupts_return_what_is_finished(tune_away):
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C acts, also if the tests are a background job, in which it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupts_return_what_is_finished(tune_away, ctrl_c):
     def interrupt(progress):
         if progress.n_finished == 5:
             os.kill(os.getpid(), signal.SIGINT)
