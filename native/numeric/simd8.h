@@ -32,9 +32,11 @@ inline constexpr int lanes = 8;
 using Reals4 = double __attribute__((vector_size(32)));
 using Bits4 = std::int64_t __attribute__((vector_size(32)));
 using Bits2 = std::int64_t __attribute__((vector_size(16)));
-// The same in memory, at any place. Copies by memcpy take detours through the stack.
-using Reals4InMemory = double __attribute__((vector_size(32), aligned(8), may_alias));
-using Bits4InMemory = std::int64_t __attribute__((vector_size(32), aligned(8), may_alias));
+// The same in memory, at any place. Copies by memcpy take detours through the stack. In an alias
+// declaration clang would not heed the alignment.
+typedef double Reals4InMemory __attribute__((vector_size(32), aligned(8), may_alias));
+typedef std::int64_t Bits4InMemory __attribute__((vector_size(32), aligned(8), may_alias));
+static_assert(alignof(Reals4InMemory) == 8 && alignof(Bits4InMemory) == 8);
 
 struct Reals {
     Reals4 low, high;
