@@ -115,8 +115,32 @@ class Minimum(Aggregate):
         return f"worst {score}"
 
 
-@dataclass(frozen=True)
-class Quantile(Aggregate):
+@dataclass(frozen=True, repr=False)
+class _OfAShare(Aggregate):
+    """An aggregate of the worst instances, as many as have a share q of the weight."""
+
+    q: Any
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", _share(type(self).__name__, self.q, "min"))
+
+    @property
+    def share(self) -> Fraction:
+        """The share q."""
+        return Fraction(self.q)
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """The name and the share."""
+        return self.name, str(self.q)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.q})"
+
+
+@dataclass(frozen=True, repr=False)
+class Quantile(_OfAShare):
     """The utility that all but the worst instances reach.
 
     Instances are ordered from the worst to the best, and the utility is taken at which their
@@ -139,32 +163,16 @@ class Quantile(Aggregate):
     Fraction(2, 1)
     """
 
-    q: Any
     averages: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "q", _share("Quantile", self.q, "min"))
-
-    @property
-    def share(self) -> Fraction:
-        """The share q."""
-        return Fraction(self.q)
-
-    @property
-    def code(self) -> tuple[str, ...]:
-        """The name and the share."""
-        return "quantile", str(self.q)
+    name: ClassVar[str] = "quantile"
 
     def words(self, score: str) -> str:
         """Return ``... at the 10 % quantile from the worst``."""
         return f"{score} at the {_percent(self.share)} quantile from the worst"
 
-    def __repr__(self) -> str:
-        return f"Quantile({self.q})"
 
-
-@dataclass(frozen=True)
-class CVaR(Aggregate):
+@dataclass(frozen=True, repr=False)
+class CVaR(_OfAShare):
     """The mean utility of the worst instances: conditional value at risk, or expected shortfall.
 
     Instances are ordered from the worst to the best, and the mean is taken of those whose weights
@@ -186,28 +194,12 @@ class CVaR(Aggregate):
     Fraction(9, 5)
     """
 
-    q: Any
     averages: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "q", _share("CVaR", self.q, "min"))
-
-    @property
-    def share(self) -> Fraction:
-        """The share q."""
-        return Fraction(self.q)
-
-    @property
-    def code(self) -> tuple[str, ...]:
-        """The name and the share."""
-        return "CVaR", str(self.q)
+    name: ClassVar[str] = "CVaR"
 
     def words(self, score: str) -> str:
         """Return ``mean ... of the worst 10 %``."""
         return f"mean {score} of the worst {_percent(self.share)}"
-
-    def __repr__(self) -> str:
-        return f"CVaR({self.q})"
 
 
 def aggregate_from(code: Sequence[str]) -> Aggregate:

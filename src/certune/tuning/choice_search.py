@@ -26,7 +26,7 @@ from certune.tuning.choice import Choice
 from certune.tuning.choice_result import Alternative, ChoiceResult
 from certune.tuning.line_run import LineRun
 from certune.tuning.log import RunLog
-from certune.tuning.progress import asked, sure_value_of, upper_bound_of
+from certune.tuning.progress import Bracket, asked, sure_value_of, upper_bound_of
 from certune.tuning.result import TuningResult
 from certune.tuning.run_store import opened_store
 from certune.tuning.search_steps import opened_steps
@@ -39,7 +39,7 @@ PARTS = 8
 
 
 @dataclass(frozen=True)
-class ChoiceProgress:
+class ChoiceProgress(Bracket):
     """State of tuning a choice; what callbacks see.
 
     Attributes
@@ -65,21 +65,6 @@ class ChoiceProgress:
     def counts(self) -> tuple[str, str]:
         """Functions and the leading alternative, for the log."""
         return f"{self.n_computed}/{self.n_functions}", self.leader[:9]
-
-    @property
-    def best_value(self) -> float:
-        """`best_value_exact`, correctly rounded."""
-        return float(self.best_value_exact)
-
-    @property
-    def upper_bound(self) -> float:
-        """`upper_bound_exact`, correctly rounded."""
-        return float(self.upper_bound_exact)
-
-    @property
-    def gap(self) -> float:
-        """Exact difference of bound and best value, rounded once."""
-        return float(self.upper_bound_exact - self.best_value_exact)
 
 
 class Contender:

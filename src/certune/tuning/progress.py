@@ -167,8 +167,30 @@ class Progress:
         return upper_bound_of(*known, high)
 
 
+class Bracket:
+    """An optimum between what was found and what no setting exceeds, both known exactly."""
+
+    best_value_exact: Fraction
+    upper_bound_exact: Fraction
+
+    @property
+    def best_value(self) -> float:
+        """`best_value_exact`, correctly rounded."""
+        return float(self.best_value_exact)
+
+    @property
+    def upper_bound(self) -> float:
+        """`upper_bound_exact`, correctly rounded."""
+        return float(self.upper_bound_exact)
+
+    @property
+    def gap(self) -> float:
+        """Exact difference of bound and best value, rounded once."""
+        return float(self.upper_bound_exact - self.best_value_exact)
+
+
 @dataclass(frozen=True)
-class SearchProgress:
+class SearchProgress(Bracket):
     """State of a search over several parameters; what callbacks see.
 
     Attributes
@@ -194,18 +216,3 @@ class SearchProgress:
     def counts(self) -> tuple[str, str]:
         """Numbers of boxes, for the log."""
         return f"{self.n_nodes}", f"{self.n_open}"
-
-    @property
-    def best_value(self) -> float:
-        """Mean utility of the best setting so far."""
-        return float(self.best_value_exact)
-
-    @property
-    def upper_bound(self) -> float:
-        """Bound of the mean utility of all settings."""
-        return float(self.upper_bound_exact)
-
-    @property
-    def gap(self) -> float:
-        """Exact difference of bound and best value, rounded once."""
-        return float(self.upper_bound_exact - self.best_value_exact)
