@@ -12,6 +12,7 @@ import pytest
 import certune as ct
 from certune.box import Box
 from certune.families.base import BoxBound, Family
+from certune.tuning.branching import BATCH, SLICE
 
 SIZE = 6
 
@@ -430,3 +431,17 @@ class SlowCorner(TableFamily):
 def test_a_search_that_ends_by_itself_runs_the_defaults_however_long_they_take():
     result = ct.tune(SlowCorner(), tables(3), progress=False)
     assert result.status is ct.Status.OPTIMAL and "corner" in result.baselines
+
+
+def test_few_instances_are_bounded_on_a_box_before_the_next_look():
+    """So that the bound of everything falls from the start, with any number of instances."""
+    bounded, counts = [], []
+
+    class Counting(TableFamily):
+        def bound_on_box(self, instance, box, reuse=None):
+            bounded.append(instance)
+            return super().bound_on_box(instance, box, reuse)
+
+    ct.tune(Counting(), tables(12), callbacks=[lambda state: counts.append(len(bounded))])
+    # In a step eight boxes are looked at, or their two halves.
+    assert bounded and max(np.diff(counts)) <= 2 * BATCH * SLICE < 2 * BATCH * 12
