@@ -27,7 +27,7 @@ def folder(tmp_path):
 
 
 def run(*arguments, **options):
-    command = ["online", *map(str, arguments), "--alpha", "-4", "4", "--seed", "3"]
+    command = ["online", *map(str, arguments), "--alpha", "0.5", "4", "--seed", "3"]
     return CliRunner().invoke(main, command, **options)
 
 
@@ -37,7 +37,8 @@ def json_lines(result):
 
 
 def expected_rows():
-    tuner = ct.OnlineTuner(ct.Linkage("power-mean", alpha=(-4, 4)), random_state=3)
+    family = ct.Linkage("energy", alpha=(0.5, 4), objective="cut")
+    tuner = ct.OnlineTuner(family, random_state=3)
     finished = [tuner.update(instance) for instance in INSTANCES]
     return finished, tuner.regret()
 

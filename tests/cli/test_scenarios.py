@@ -7,7 +7,7 @@ import pytest
 RIGHT = """\
 [family]
 name = "linkage"
-alpha = [-3, 3]
+alpha = [0.5, 3]
 
 [data]
 files = ["data/*.csv"]
@@ -45,8 +45,8 @@ def test_options_go_before_the_file(run, place):
 MISTAKES = {
     ("linkage", "linkag"): "line 2: there is no family 'linkag'; did you mean 'linkage'?",
     ("alpha =", "alfa ="): "line 3: [family] has no key 'alfa'; did you mean 'alpha'?",
-    ("[-3, 3]", "3"): "line 3: alpha must be a range [low, high], got 3",
-    ("[-3, 3]", "[1, 2, 3]"): "line 3: alpha must be a range",
+    ("[0.5, 3]", "3"): "line 3: alpha must be a range [low, high], got 3",
+    ("[0.5, 3]", "[1, 2, 3]"): "line 3: alpha must be a range",
     ("[split]", "[splits]"): "line 9: there is no section [splits]; did you mean 'split'?",
     ("holdout = 0.25", 'holdout = "much"'): "line 10: holdout must be a number",
     ("holdout = 0.25", "holdout = 1.5"): "holdout must be a share",
@@ -56,7 +56,7 @@ MISTAKES = {
     ('target = "label"', "target = label"): "is not a TOML file",
     ('"label"', '"lable"'): "did you mean 'label'",
     ("data/*.csv", "dta/*.csv"): "no file matches",
-    ("alpha = [-3, 3]", "lam = [1, 2]"): "linkage has no option 'lam'",
+    ("alpha = [0.5, 3]", "lam = [1, 2]"): "linkage has no option 'lam'",
     ("[family]\nname", "family = 3\n[other]\nname"): "there is no section [other]",
 }
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import certune as ct
 from certune.cli import main
 
-FAST = ("--alpha", -3, 3)
+FAST = ("--alpha", 0.5, 3)
 
 
 def tuned(run, *arguments):
@@ -43,11 +43,30 @@ def test_a_folder_of_files_becomes_a_run(run, place):
 def test_the_command_gives_what_the_library_gives(run, place):
     summary = tuned(run, "linkage", "data/*.csv", "--target", "label", *FAST)
     instances = ct.from_csv("data/*.csv", target="label")
-    result = ct.tune(ct.Linkage(alpha=(-3, 3)), instances)
+    result = ct.tune(ct.Linkage("energy", alpha=(0.5, 3), objective="cut"), instances)
     assert summary["best_value"] == result.best_value
     assert summary["best_params"] == result.best_params
     assert summary["defaults"] == result.baselines
     assert summary["held_out"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "family"),
+    [
+        ((), ct.Linkage("energy", (0.1, 4), objective="cut")),
+        (("--kind", "power-mean"), ct.Linkage("power-mean", (-10, 10))),
+        (("--kind", "min-max", "--objective", "cut"), ct.Linkage("min-max", objective="cut")),
+    ],
+)
+def test_what_counts_where_nothing_is_said_stands_in_the_scenario(run, place, options, family):
+    run("tune", "linkage", "data/d0.csv", "--target", "label", *options, "--out", "run", "-q")
+    instances = ct.from_csv("data/d0.csv", target="label")
+    certificate = ct.Certificate.load(place / "run" / "certificate.json")
+    assert ct.verify(certificate, family, instances).optimal
+    text = (place / "run" / "scenario.toml").read_text()
+    assert f'kind = "{family.kind}"' in text and f'objective = "{family.objective.name}"' in text
+    again = tuned(run, "run/scenario.toml", "--alpha", 1, 2)
+    assert 1 <= again["best_params"]["alpha"] <= 2
 
 
 def test_groups_equal_files(run, place):
@@ -191,6 +210,7 @@ MISTAKES = {
         "3",
     ): "cv has no meaning for clustering",
     ("tune", "linkage", "data", "--target", "label", "--alpha", "3", "-3"): "alpha",
+    ("tune", "linkage", "data", "--target", "label", "--alpha", "-3", "3"): "kind 'power-mean'",
     ("tune", "linkage", "data/d0.csv", "--target", "label", "--holdout", "0.5"): "single instance",
     ("tune", "linkage", "data", "--target", "label", "--holdout", "0.99"): "some are left",
     ("tune", "linkage", "data", "--target", "label", "--distance", "euklid"): "euklid",

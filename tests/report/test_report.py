@@ -130,6 +130,27 @@ def test_the_edge_of_the_range_is_told():
     assert said(findings, "stable").tone == "warning" and "[0, 2]" in said(findings, "stable").text
 
 
+def test_a_wider_range_stays_where_the_parameter_has_a_meaning():
+    instances = [ct.ClusteringInstance([[0.0], [0.2], [5.0], [5.1]], target=[0, 0, 1, 1])]
+    energies = findings_of(ct.tune(ct.Linkage("energy", (0.5, 4), objective="cut"), instances))
+    # Everything is optimal: both ends are touched, and exponents stay positive.
+    assert edges_touched(energies) == ["low", "high"]
+    assert wider_range(energies) == (0.05, 7.5)
+    shares = findings_of(ct.tune(ct.GenieClustering(), instances))
+    assert edges_touched(shares) == [] and said(shares, "stable").tone == "good"
+    narrower = findings_of(ct.tune(ct.GenieClustering(g=(0.5, 0.9)), instances))
+    assert wider_range(narrower) == pytest.approx((0.05, 0.99))
+
+
+def test_a_bound_that_says_less_than_what_was_seen_is_not_told(plain):
+    findings = plain[1]
+    estimate = {"n_instances": 1171, "purpose": "optimism", "label": "", "estimate": True}
+    for optimism, told in ((0.0, False), (0.03, False), (0.2, True)):
+        seen = replace(findings.cross_validation, optimism=optimism)
+        changed = replace(findings, cross_validation=seen, needed=(estimate,), needed_epsilon=0.05)
+        assert ("1,171" in said(changed, "more").text) == told
+
+
 def test_an_early_end_is_told():
     result = ct.tune(
         StepFamily(), steps(((0.5,), (0, 1)), ((0.5,), (1, 0))), callbacks=[lambda state: True]

@@ -28,8 +28,10 @@ class FamilyCommand:
     ----------
     options : tuple of str
         Names of the options that belong to it.
-    make : callable
-        Makes the family from the options that were given.
+    defaults : callable
+        Returns the options that count where nothing else is said, in view of those that were given.
+    build : callable
+        Makes the family from all of them.
     read : callable
         Makes an instance from arrays by name.
     arrays, required : tuple of str
@@ -37,10 +39,19 @@ class FamilyCommand:
     """
 
     options: tuple[str, ...]
-    make: Callable[[dict[str, Any]], Family]
+    defaults: Callable[[Mapping[str, Any]], dict[str, Any]]
+    build: Callable[[dict[str, Any]], Family]
     read: Callable[..., Any]
     arrays: tuple[str, ...]
     required: tuple[str, ...]
+
+    def settled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all options: those that were given, and the defaults of the others."""
+        return {**self.defaults(given), **given}
+
+    def make(self, given: Mapping[str, Any]) -> Family:
+        """Make the family from the options that were given."""
+        return self.build(self.settled(given))
 
     def read_instance(self, path: Path) -> Any:
         """Return the instance of a file of arrays (``.npz``, without pickled objects)."""
@@ -57,21 +68,35 @@ class FamilyCommand:
             raise InputError(f"{path}: {error}") from None
 
 
+def _linkage_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Energies with a plain cut, which have Ward's method in them.
+
+    With weights to tune, power means: in several parameters these are proved, energies are not.
+    """
+    kind = given.get("kind", "power-mean" if given.get("weights") == "tune" else "energy")
+    if kind == "energy":
+        return {"kind": kind, "alpha": [0.1, 4.0], "objective": "cut"}
+    return {"kind": kind, "alpha": [-10.0, 10.0], "objective": "k-median"}
+
+
 def _linkage(options: dict[str, Any]) -> Family:
     from certune.families.linkage import Linkage
 
-    kind = options.pop("kind", "power-mean")
-    alpha = options.pop("alpha", (0.1, 4.0) if kind == "energy" else (-10.0, 10.0))
-    objective = options.pop("objective", "k-median")
-    others, weights = options.pop("other_alpha", ()), options.pop("weights", None)
+    kind, objective = options["kind"], options["objective"]
+    alpha = tuple(options["alpha"])
+    others, weights = options.get("other_alpha", ()), options.get("weights")
     if kind == "product":
         if weights:
             raise ParameterError("--weights is for --kind power-mean, min-max and energy")
         return Linkage(kind, alpha=[alpha, *others], objective=objective)
     if others:
         raise ParameterError("--other-alpha is for --kind product, which has several exponents")
-    n_metrics = options.pop("n_metrics", None)
+    n_metrics = options.get("n_metrics")
     return Linkage(kind, alpha, weights=weights, n_metrics=n_metrics, objective=objective)
+
+
+def _labeling_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {"sigma": [0.1, 10.0]}
 
 
 def _labeling(options: dict[str, Any]) -> Family:
@@ -80,16 +105,25 @@ def _labeling(options: dict[str, Any]) -> Family:
     return HarmonicLabeling(**options)
 
 
+def _logistic_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    strength = {} if "C" in given else {"lam": [0.0001, 10.0]}
+    return {"penalty": "l2", **strength, "metric": "log-loss"}
+
+
 def _logistic(options: dict[str, Any]) -> Family:
     from certune.families.logistic import RegularizedLogistic
 
     return RegularizedLogistic(**options)
 
 
+def _regression_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {"penalty": "l2", "alpha": [0.001, 1000.0], "metric": "r2"}
+
+
 def _regression(options: dict[str, Any]) -> Family:
     from certune.families.regression import RegularizedRegression
 
-    return RegularizedRegression(**{"metric": "r2", **options})
+    return RegularizedRegression(**options)
 
 
 def _clustering_instance(**arrays: Any) -> Any:
@@ -119,6 +153,7 @@ def _regression_instance(**arrays: Any) -> Any:
 FAMILIES: Mapping[str, FamilyCommand] = {
     "linkage": FamilyCommand(
         ("kind", "alpha", "objective", "other_alpha", "weights"),
+        _linkage_defaults,
         _linkage,
         _clustering_instance,
         ("points", "distances", "metrics", "target", "k"),
@@ -126,6 +161,7 @@ FAMILIES: Mapping[str, FamilyCommand] = {
     ),
     "labeling": FamilyCommand(
         ("sigma", "n_neighbors"),
+        _labeling_defaults,
         _labeling,
         _labeling_instance,
         ("points", "distances", "metrics", "labeled", "labels", "truth"),
@@ -133,6 +169,7 @@ FAMILIES: Mapping[str, FamilyCommand] = {
     ),
     "logistic": FamilyCommand(
         ("penalty", "lam", "C", "metric", "standardize"),
+        _logistic_defaults,
         _logistic,
         _classification_instance,
         ("X", "y", "X_val", "y_val"),
@@ -140,6 +177,7 @@ FAMILIES: Mapping[str, FamilyCommand] = {
     ),
     "regression": FamilyCommand(
         ("penalty", "alpha", "l1_ratio", "metric", "max_error"),
+        _regression_defaults,
         _regression,
         _regression_instance,
         ("X", "y", "X_val", "y_val"),
@@ -153,12 +191,14 @@ _FAMILY_OPTION = click.option(
 )  # fmt: skip
 _OPTIONS = [
     click.option("--kind", type=click.Choice(["power-mean", "min-max", "product", "energy"]),
-                 help="Which linkages; power-mean by default."),
+                 help="Which linkages; energy by default, which has Ward's method in it; with "
+                 "--weights tune power-mean, where energies have no proof."),
     click.option("--alpha", type=float, nargs=2,
-                 help="Range of the exponent of linkage (-10 to 10 by default, energy 0.1 to 4) "
-                 "or of the weight of the penalty of regression (0.001 to 1000)."),
+                 help="Range of the exponent of linkage (0.1 to 4 by default for energy, -10 to 10 "
+                 "else) or of the weight of the penalty of regression (0.001 to 1000)."),
     click.option("--objective", type=click.Choice(["k-median", "k-means", "k-center", "cut"]),
-                 help="How trees become clusters: best pruning or plain cut; k-median by default."),
+                 help="How trees become clusters: plain cut (default for energy) or best pruning "
+                 "(k-median is the default else)."),
     click.option("--other-alpha", type=float, multiple=True,
                  help="Fixed exponent of a further metric of product linkage; once for each."),
     click.option("--weights", type=click.Choice(["tune"]),

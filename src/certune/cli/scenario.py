@@ -62,6 +62,15 @@ class Scenario:
         """Return the sections by name."""
         return {"family": self.family, "data": self.data, "split": self.split, "run": self.run}
 
+    def settled(self) -> Scenario:
+        """Return the scenario with the defaults of its family, so that it means the same later."""
+        command = FAMILIES.get(self.family_name)
+        if command is None:
+            return self
+        given = {key: value for key, value in self.family.items() if key != "name"}
+        family = {"name": self.family_name, **command.settled(given)}
+        return Scenario(family, self.data, self.split, self.run)
+
     def to_toml(self, folder: Path | None = None, comments: Mapping[str, str] | None = None) -> str:
         """Return the file.
 

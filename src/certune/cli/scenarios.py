@@ -73,7 +73,8 @@ def check(scenario: Path) -> None:
 
     problem = read_problem(read_scenario(scenario))
     click.echo(f"{scenario} is right: {problem.family!r}")
-    click.echo(f"{len(problem.tuning)} instances to tune on, {len(problem.held_out)} held out")
+    n = len(problem.tuning)
+    click.echo(f"{n} instance{'s' * (n != 1)} to tune on, {len(problem.held_out)} held out")
     click.echo(f"first: {problem.tuning[0]!r}")
 
 
@@ -96,15 +97,8 @@ def likely_target(table: Table) -> str:
 
 
 def _settings(family: str) -> dict[str, object]:
-    settings: dict[str, dict[str, object]] = {
-        "linkage": {"kind": "power-mean", "alpha": [-10.0, 10.0]},
-        "labeling": {"sigma": [0.1, 10.0]},
-        "logistic": {
-            "penalty": "l2", "lam": [0.0001, 10.0], "metric": "log-loss", "standardize": True
-        },
-        "regression": {"penalty": "l2", "alpha": [0.001, 1000.0], "metric": "r2"},
-    }  # fmt: skip
-    return settings[family]
+    scaled = {"standardize": True} if family == "logistic" else {}
+    return {**FAMILIES[family].defaults({}), **scaled}
 
 
 def _folds(family: str) -> dict[str, object]:

@@ -115,7 +115,7 @@ def tune(
     from certune.cli.run_folder import begin_run
     from certune.cli.running import read_problem
 
-    scenario = scenario_from(family, data, options)
+    scenario = scenario_from(family, data, options).settled()
     # What cannot be read is refused before a folder is made.
     problem = read_problem(scenario, quiet)
     if out is not None:
@@ -221,8 +221,12 @@ def _over_file(
     sections: dict[str, dict[str, Any]],
 ) -> Scenario:
     files = {"files": list(data)} if data else {}
+    # C and lam are two names of one parameter: the one that is given counts.
+    replaced = {"C": "lam", "lam": "C"}
+    left_out = {replaced[key] for key in settings if key in replaced}
+    family = {key: value for key, value in stored.family.items() if key not in left_out}
     return Scenario(
-        {**stored.family, **settings},
+        {**family, **settings},
         {**stored.data, **files, **sections["data"]},
         {**stored.split, **sections["split"]},
         {**stored.run, **sections["run"]},

@@ -50,6 +50,11 @@ class Table:
         """Number of rows."""
         return len(self.rows)
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it was read from a file, whose lines count."""
+        return self.row_word == "line"
+
     def column(self, name: str) -> Cells:
         """Return the cells of a column, or raise with the names that come close."""
         if name not in self.columns:

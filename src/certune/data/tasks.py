@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ def clustering(
     _check_size(sample)
     points = _standardized(sample.features) if standardize else sample.features
     target = sample.labels.tolist()
-    return [ClusteringInstance(points, metrics=metrics, target=target, k=k, name=sample.name)]
+    # A single file without groups has no name to tell it from others, but it has its own.
+    name = sample.name or (Path(sample.table.source).stem if sample.table.is_file else "")
+    return [ClusteringInstance(points, metrics=metrics, target=target, k=k, name=name)]
 
 
 def labeling(

@@ -10,6 +10,7 @@ class.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,6 +109,10 @@ class Family(ABC):
         computed up to an error states a bound of it here.
         """
         return 0.0
+
+    def limits(self, name: str) -> tuple[float, float]:
+        """Return between which values a parameter has a meaning, whatever range is tuned."""
+        return -math.inf, math.inf
 
     @property
     def baselines(self) -> dict[str, dict[str, Any]]:

@@ -148,7 +148,11 @@ def _axis(result: Any) -> Axis:
     landscape = result.landscape
     free = {item.name: item for item in result.family.space.parameters}
     logarithmic = isinstance(free.get(result.segment.name), LogReal)
-    return Axis(landscape.name, float(landscape.low), float(landscape.high), logarithmic)
+    floor, ceiling = (
+        float(end) if np.isfinite(end) else None for end in result.family.limits(landscape.name)
+    )
+    low, high = float(landscape.low), float(landscape.high)
+    return Axis(landscape.name, low, high, logarithmic, floor, ceiling)
 
 
 def _region(result: Any) -> tuple[tuple[float, float], ...]:

@@ -32,12 +32,16 @@ class Axis:
         Its range.
     logarithmic : bool
         Whether its scale is.
+    floor, ceiling : float or None
+        Values beyond which it has no meaning.
     """
 
     name: str
     low: float
     high: float
     logarithmic: bool
+    floor: float | None = None
+    ceiling: float | None = None
 
     def share(self, low: float, high: float) -> float:
         """Return how much of the range an interval takes, on the scale of the parameter."""

@@ -81,25 +81,37 @@ def is_spike(findings: Findings) -> bool:
 
 
 def edges_touched(findings: Findings) -> list[str]:
-    """Return which ends of the range the optimum touches: "low", "high"."""
+    """Return which ends of the range the optimum touches: "low", "high".
+
+    An end behind which the parameter has no meaning is none.
+    """
     if findings.n_free > 1:
         return []
     axis, touched = findings.axis, []
-    if any(axis.share(axis.low, low) <= EDGE_SHARE for low, _ in findings.region):
+    if (axis.floor is None or axis.low > axis.floor) and any(
+        axis.share(axis.low, low) <= EDGE_SHARE for low, _ in findings.region
+    ):
         touched.append("low")
-    if any(axis.share(high, axis.high) <= EDGE_SHARE for _, high in findings.region):
+    if (axis.ceiling is None or axis.high < axis.ceiling) and any(
+        axis.share(high, axis.high) <= EDGE_SHARE for _, high in findings.region
+    ):
         touched.append("high")
     return touched
 
 
 def wider_range(findings: Findings) -> tuple[float, float]:
-    """Return a range to try if the optimum is at the edge."""
+    """Return a range to try if the optimum is at the edge.
+
+    Towards an end of what has a meaning it goes nine tenths of the way.
+    """
     axis, touched = findings.axis, edges_touched(findings)
     low, high = axis.low, axis.high
     if axis.logarithmic:
         return (low / 100 if "low" in touched else low, high * 100 if "high" in touched else high)
     width = high - low
-    return (low - width if "low" in touched else low, high + width if "high" in touched else high)
+    lower = low - width if axis.floor is None else axis.floor + (low - axis.floor) / 10
+    higher = high + width if axis.ceiling is None else axis.ceiling - (axis.ceiling - high) / 10
+    return (lower if "low" in touched else low, higher if "high" in touched else high)
 
 
 def _recommended(findings: Findings) -> Answer:
@@ -279,7 +291,9 @@ def _more(findings: Findings) -> Answer | None:
     text = (
         f"The tuned score is about {shown(max(found.optimism, 0.0), 2)} too good for new instances"
     )
-    if estimates and estimates[0]["n_instances"] > len(findings.instances):
+    # The estimate is a bound, and may promise less than what has been seen already.
+    too_good = found.optimism > findings.needed_epsilon
+    if too_good and estimates and estimates[0]["n_instances"] > len(findings.instances):
         text += (
             f"; by estimate, {estimates[0]['n_instances']:,} would bring that below "
             f"{shown(findings.needed_epsilon, 2)}"

@@ -67,6 +67,10 @@ class GenieClustering(Family):
         """The threshold and its range."""
         return self._space
 
+    def limits(self, name: str) -> tuple[float, float]:
+        """Return the values that a Gini index can have."""
+        return 0.0, 1.0
+
     def __repr__(self) -> str:
         return f"GenieClustering(g={self._range}, utility={self.utility.name!r})"
 

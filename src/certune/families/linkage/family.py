@@ -18,6 +18,7 @@ of the parameters.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -192,6 +193,10 @@ class Linkage(Family):
     def utility_range(self) -> tuple[float, float]:
         """Smallest and largest value of the utility."""
         return float(self.utility.low), float(self.utility.high)
+
+    def limits(self, name: str) -> tuple[float, float]:
+        """Return between which values a parameter has a meaning; exponents of energies are > 0."""
+        return (0.0, math.inf) if self.kind == "energy" else (-math.inf, math.inf)
 
     @property
     def baselines(self) -> dict[str, dict[str, Any]]:

@@ -198,7 +198,8 @@ def _check_positive(given: Any, alpha: Range | float) -> None:
     if not 0 < low <= high < math.inf:
         raise ParameterError(
             f"energy linkage needs finite exponents alpha > 0, got {given!r}; for example "
-            "alpha=(0.1, 4), where alpha=2 is Ward's method"
+            "alpha=(0.1, 4), where alpha=2 is Ward's method; power means (kind 'power-mean') take "
+            "any exponent"
         )
 
 
