@@ -1,6 +1,7 @@
 """Doors of the linkage room: what they refuse, what they hand on, and that they end in time."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def test_numbers_of_clusters_that_do_not_fit_are_refused(k):
 
 def test_arrays_that_do_not_fit_are_refused():
     values, merges, pruned = tied_values(5), singles(5), pruning(5)
-    small = values._replace(pairs=values.pairs._replace(second=np.zeros((4, 4))))
+    small = values._replace(pairs=replace(values.pairs, second=np.zeros((4, 4))))
     with pytest.raises(ValueError, match="second"):
         search(small, merges, pruned, PANELS, 0.25, lambda *_: 0)
     with pytest.raises(ValueError, match="reference"):

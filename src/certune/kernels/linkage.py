@@ -7,6 +7,8 @@ of clusters by a kind. Arrays are checked here and in the core; all have n rows 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +42,8 @@ UNKNOWN, HOPELESS = 2, 4
 Answering = Callable[[int, float, float, int, Marks], int | tuple[float, float, int]]
 
 
-class PairFunctions(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PairFunctions:
     """Functions of the pairs of points along a segment.
 
     Attributes
@@ -73,8 +76,13 @@ class PairFunctions(NamedTuple):
     twins: Integers | None = None
     box_cox: bool = True
 
+    def with_codes(self, codes: Codes) -> PairFunctions:
+        """Return the same functions with other codes."""
+        return self if codes is self.codes else replace(self, codes=codes)
+
+    @cached_property
     def bound(self) -> core.PairFunctions:
-        """Hand them to the core."""
+        """The same as the core takes them, checked once."""
         low, high = self.power
         twins = np.arange(len(self.first)) if self.twins is None else self.twins
         return core.PairFunctions(
@@ -214,7 +222,7 @@ def panel_edges(
     panel around a zero of alpha is centred there; the others have equal widths on each side, as
     long as they are few.
     """
-    bound = pairs.bound()
+    bound = pairs.bound
     return core.panel_edges(bound, integers(labels), (low, high), tolerance, current_stop())
 
 
@@ -323,7 +331,7 @@ def solve_at(
 def _problem(values: Values, merges: Merges, pruning: Pruning) -> core.Problem:
     return core.Problem(
         values.kind,
-        values.pairs.bound(),
+        values.pairs.bound,
         (float(values.offset), float(values.span)),
         (
             integers(merges.labels),
@@ -343,13 +351,13 @@ def polish(
     A zone of width 0 says that there is no change: one order lasts.
     """
     marks = np.ascontiguousarray(split_marks, dtype=np.uint8)
-    found = core.polish(kind, pairs.bound(), splits, marks, integers(which), current_stop())
+    found = core.polish(kind, pairs.bound, splits, marks, integers(which), current_stop())
     return found.astype(np.bool_)
 
 
 def may_tie(kind: int, pairs: PairFunctions, marks: Marks, t: float) -> bool:
     """Tell whether two cluster pairs could be exactly equally near at t; False is a proof."""
-    return core.may_tie(kind, pairs.bound(), np.ascontiguousarray(marks, dtype=np.uint8), t)
+    return core.may_tie(kind, pairs.bound, np.ascontiguousarray(marks, dtype=np.uint8), t)
 
 
 def ranked_leaves(

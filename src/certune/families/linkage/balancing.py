@@ -125,12 +125,10 @@ def other_coordinate(
     instance: ClusteringInstance, line: Line, low: float, high: float
 ) -> OtherCoordinate | None:
     """A coordinate in which the distances along a line lose no digits; None if t will do."""
-    if line.product:
+    if line.product or not any(slope for _, slope in line.weights):
         return None
     ends = Fraction(low), Fraction(high)
     weights = [line.weights_at(t) for t in ends]
-    if weights[0] == weights[1]:
-        return None
     sizes = [exponent_range(instance, own)[1] for own in weights]
     if abs(sizes[1] - sizes[0]) < FEW_BITS:
         return None

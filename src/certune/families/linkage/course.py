@@ -181,9 +181,10 @@ def make_course(
     error = 2 * UNIT * (1.0 + max(abs(smallest), abs(largest))) + combining
     span = largest - smallest
     _check_exponents(power, span, low, high)
-    ends = logs, logs
-    course = Course(instance, line, kind, POWER, logs, logs, power, error, low, high, ends, span)
-    return replace(course, shift=shift)
+    return Course(
+        *(instance, line, kind, POWER, logs, logs, power, error, low, high, (logs, logs), span),
+        shift=shift,
+    )
 
 
 def course_at(instance: ClusteringInstance, line: Line, place: Fraction) -> Course:
@@ -238,10 +239,10 @@ def _moving_course(
     ends = _log(first + low * second), _log(first + high * second)
     _check_exponents(power, 2 * float(np.abs(ends).max()), low, high)
     span = _spread(ends)
-    course = Course(
-        instance, line, kind, MOVING, first, second, power, error, low, high, ends, span
+    return Course(
+        *(instance, line, kind, MOVING, first, second, power, error, low, high, ends, span),
+        shift=shift,
     )
-    return replace(course, shift=shift)
 
 
 def _spread(ends: tuple[Floats, Floats]) -> float:

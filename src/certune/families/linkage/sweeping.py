@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -21,6 +22,7 @@ from certune.families.linkage.comparison import Comparison
 from certune.families.linkage.course import Course
 from certune.families.linkage.orders import order_on
 from certune.families.linkage.points import point_codes, point_values
+from certune.families.metrics import read_only
 from certune.kernels import linkage as kernel
 from certune.kernels.linkage import HOPELESS, UNKNOWN, Merges, Pruning, Values
 
@@ -55,10 +57,12 @@ def start_from_duplicates(duplicate_of: NDArray[np.int64]) -> Merges:
     Among pairs at distance zero the tie rule joins a group in the order of its indices.
     """
     n = len(duplicate_of)
+    copies = np.flatnonzero(duplicate_of != np.arange(n))
+    if not copies.size:
+        return _no_merges(n)
     left = np.zeros(2 * n - 1, dtype=np.int64)
     right = np.zeros(2 * n - 1, dtype=np.int64)
     top = np.arange(n)
-    copies = np.flatnonzero(duplicate_of != top)
     made = 0
     for p in copies:
         group = duplicate_of[p]
@@ -66,8 +70,15 @@ def start_from_duplicates(duplicate_of: NDArray[np.int64]) -> Merges:
         right[n + made] = p
         top[group] = n + made
         made += 1
-    labels = np.unique(duplicate_of, return_inverse=True)[1] if made else np.arange(n)
+    labels = np.unique(duplicate_of, return_inverse=True)[1]
     return Merges(labels.astype(np.int64), left, right, made)
+
+
+@lru_cache(maxsize=8)
+def _no_merges(n: int) -> Merges:
+    """Merges of n points of which none are identical; read-only, as several runs share them."""
+    nothing = read_only(np.zeros(2 * n - 1, dtype=np.int64))
+    return Merges(read_only(np.arange(n)), nothing, nothing, 0)
 
 
 class _Patience:
@@ -179,7 +190,7 @@ def solve_at(
     """Tree (left, right) and labels at the one parameter ``course.low``."""
     merges = start_from_duplicates(course.instance.duplicate_of)
     numbers, ascending, error = point_values(course)
-    pairs = course.pair_functions._replace(codes=point_codes(course))
+    pairs = course.pair_functions.with_codes(point_codes(course))
     values = Values(course.kind, pairs, 0.0, -1.0 if ascending else 1.0)
     at = course.low, numbers, error
     found = kernel.solve_at(values, merges, pruning, at, _ExactLayer(course))
@@ -208,7 +219,8 @@ def sweep_course(
         raise AssertionError("contraction leaves at least two clusters")
     looks_inside = course.kind == kernel.ENERGY or pruning.objective == kernel.CUT
     modelled = course.instance.duplicate_of if looks_inside else merges.labels
-    panels = _neighbours(_edges(course, modelled, special))
+    n_modelled = course.instance.n_distinct if looks_inside else course.n - merges.n_made
+    panels = _neighbours(_edges(course, modelled, n_modelled, special))
     offset = float(course.first.mean()) if course.mode == kernel.AFFINE else 0.0
     values = Values(course.kind, course.pair_functions, offset, course.span)
     ties = np.array([course.low, *special, course.high])
@@ -258,14 +270,16 @@ def _certain_merges(course: Course) -> Merges:
 
 
 def _edges(
-    course: Course, labels: NDArray[np.int64], special: Sequence[float]
+    course: Course, labels: NDArray[np.int64], n_labels: int, special: Sequence[float]
 ) -> NDArray[np.float64]:
     """Edges of panels on which pairs of points with different labels have accurate models."""
-    tolerance = _panel_tolerance(course, len(np.unique(labels)))
+    tolerance = _panel_tolerance(course, n_labels)
     inside = {*special, *course.edges}
     stops = [course.low, *sorted(t for t in inside if course.low < t < course.high), course.high]
     pairs = course.pair_functions
     parts = [kernel.panel_edges(pairs, labels, a, b, tolerance) for a, b in pairwise(stops)]
+    if len(parts) == 1:
+        return parts[0]
     # The last edge of a part is the first one of the next.
     return np.concatenate([part[:-1] for part in parts[:-1]] + parts[-1:])
 
