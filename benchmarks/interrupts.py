@@ -244,9 +244,8 @@ def moment(command, number, steps, wait):
         time.sleep(wait)
         before, sent = waits(process.pid), time.time()
         process.send_signal(number)
-        try:
-            process.wait(timeout=120)
-        except subprocess.TimeoutExpired:
+        last = last_waits(process, sent + 120)
+        if process.poll() is None:
             process.kill()
             reader.join()
             return {"wrong": "did not end within two minutes"}
@@ -258,10 +257,19 @@ def moment(command, number, steps, wait):
     answer = json.loads(answers[0]) if answers else {}
     return {
         "took": max(0.0, answer.get("answered", ended) - sent),
-        "waited": longest_wait(before, answer.get("waits", {})),
+        "waited": longest_wait(before, answer.get("waits", last)),
         "wrong": fault(process.returncode, number, answer, err),
         "answer": {key: answer[key] for key in answer if key in ("status", "lost", "holds")},
     }
+
+
+def last_waits(process, deadline):
+    """Wait until a process ends; return its `waits` of shortly before: the signal may end it."""
+    last = {}
+    while process.poll() is None and time.time() < deadline:
+        last = waits(process.pid) or last
+        time.sleep(0.01)
+    return last
 
 
 def follow(stream, steps, lines, enough):

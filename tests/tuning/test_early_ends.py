@@ -302,3 +302,44 @@ def test_callbacks_see_valid_bounds_that_improve(random_instances):
     assert states[-1].n_pieces == sum(dual.n_pieces for dual in result.duals)
     with pytest.raises(AttributeError):
         first.elapsed = 0.0
+
+
+ENDING = """
+import sys, threading, time
+
+import numpy as np
+
+import certune as ct
+from certune.deadline import Stop
+from certune.tuning.executors import Crew
+from certune.tuning.interrupts import SignalWatch
+
+
+class Slow:
+    def __del__(self, sleep=time.sleep):
+        sleep(1.5)  # others get the interpreter's lock, which ends them
+
+
+points = np.random.default_rng(0).normal(size=(1200, 3))
+instance = ct.ClusteringInstance(points, target=np.arange(1200) % 4)
+instance.distances
+stop = Stop(1.0)
+crew = Crew(2, SignalWatch(stop), stop, releases_lock=True)
+work = crew.outcomes(ct.Linkage("min-max", alpha=(-5, 5)).dual, [instance] * 2)
+threading.Thread(target=lambda: list(work), daemon=True).start()
+
+
+def in_the_core():
+    frames = sys._current_frames().values()
+    return any(frame.f_code.co_filename.endswith("kernels/linkage.py") for frame in frames)
+
+
+while not in_the_core() and not stop.is_set():
+    time.sleep(0.001)
+slow = Slow()
+"""
+
+
+def test_a_process_can_end_while_its_threads_are_in_the_core():
+    ended = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr

@@ -11,6 +11,7 @@ others are left to themselves, or ended if they are processes of this machine.
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
 import queue
@@ -18,6 +19,7 @@ import signal
 import threading
 import time
 import traceback
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
@@ -53,6 +55,8 @@ LEAST_SECONDS, BATCH_SECONDS, LARGEST_BATCH = 0.05, 0.25, 4096
 DEATHS = {"BrokenExecutor", "RayActorError"}
 # Seconds between looks at the clock while waiting, and between looks at the process that called.
 LOOK, PARENT_LOOK = 0.05, 1.0
+# Seconds that an ending process waits for its threads.
+PARTING = 5.0
 
 # Errors of these modules, with arguments of these types, are sent between processes as they are.
 PLAIN_MODULES = "builtins", "certune._core", "certune.errors"
@@ -369,7 +373,11 @@ class _Pool(Protocol):
 
 
 class _Threads:
-    """Threads that end with the process, so that one that does not ask can be left to itself."""
+    """Threads that end with the process, so that one that does not ask can be left to itself.
+
+    A thread that is in the compiled core while the interpreter ends is ended in there, where that
+    is a crash. The core asks for its stop, so that the process waits for it a moment.
+    """
 
     takes_batches = False
 
@@ -377,9 +385,11 @@ class _Threads:
         self.n_workers = n_workers
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for _ in range(n_workers):
-            threading.Thread(
+            thread = threading.Thread(
                 target=_serve, args=(self._tasks,), name="certune", daemon=True
-            ).start()
+            )
+            thread.start()
+            _SERVING.add(thread)
 
     def submit(self, tray: _Tray, batch: list[Item], stop: Stop) -> None:
         for number, item in batch:
@@ -388,6 +398,17 @@ class _Threads:
     def close(self) -> None:
         for _ in range(self.n_workers):
             self._tasks.put(None)
+
+
+# Threads of all crews that may still be at work.
+_SERVING: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+
+
+@atexit.register
+def _await_threads() -> None:
+    deadline = time.monotonic() + PARTING
+    for thread in tuple(_SERVING):
+        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _serve(tasks: queue.SimpleQueue[Any]) -> None:

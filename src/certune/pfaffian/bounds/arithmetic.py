@@ -86,19 +86,25 @@ def probability(name: str, number: object) -> Real:
     return value
 
 
-def first_true(condition: Callable[[int], bool]) -> int:
-    """Return some n >= 1 with `condition(n)` true and, if n > 1, `condition(n - 1)` false.
+# Numbers beyond 2**KEPT_BITS are found to a relative 2**-KEPT_BITS.
+KEPT_BITS = 64
 
-    For a condition that stays true once it is, this is the first. Doubling and bisection:
-    O(log n) calls.
+
+def first_true(condition: Callable[[int], bool]) -> int:
+    """Return some n >= 1 with `condition(n)` true and, if 1 < n < 2**64, `condition(n - 1)` false.
+
+    For a condition that stays true once it is, this is the first n, or one that is larger by a
+    factor of at most 1 + 2**-63. Doubling, from 2**64 on of the exponent, and bisection:
+    O(log n) calls up to there, O(log log n) more beyond.
     """
     low, high = 0, 1
     while not condition(high):
-        low, high = high, 2 * high
-    while high - low > 1:
+        low, high = high, 2 * high if high < 2**KEPT_BITS else high * high
+    # Powers of two first: what is left then is between n and 2 n.
+    while high > 2 * low > 2**KEPT_BITS:
+        middle = 1 << (low.bit_length() + high.bit_length() - 1) // 2
+        low, high = (low, middle) if condition(middle) else (middle, high)
+    while high - low > max(1, low >> KEPT_BITS):
         middle = (low + high) // 2
-        if condition(middle):
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if condition(middle) else (middle, high)
     return high
