@@ -7,7 +7,9 @@ that there is.  All of them get the number of clusters k.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -49,6 +51,7 @@ def _cut(merges: NDArray[np.float64], n: int, k: int) -> Labels:
     return labels
 
 
+@cache
 def point_methods() -> dict[str, Callable[[NDArray[np.float64], int], Any]]:
     """Methods that cluster points: k-means, and Genie and HDBSCAN if they are installed."""
     found: dict[str, Callable[[NDArray[np.float64], int], Any]] = {"k-means": _k_means}
@@ -67,8 +70,7 @@ def by_points(instance: ClusteringInstance) -> dict[str, Labels | None]:
     for name, method in point_methods().items():
         found[name] = None
         if usable and instance.n_distinct > instance.k:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
+            with np.errstate(all="ignore"):
                 try:
                     labels = method(np.asarray(points, dtype=np.float64), instance.k)
                 except (ValueError, RuntimeError, FloatingPointError):
@@ -78,44 +80,69 @@ def by_points(instance: ClusteringInstance) -> dict[str, Labels | None]:
 
 
 def _k_means(points: NDArray[np.float64], k: int) -> Labels:
+    """Labels of the best of a few runs of k-means from k-means++ centres, made side by side."""
     scaled = points / (np.abs(points).max() or 1.0)
     scaled = scaled - scaled.mean(axis=0)
-    runs = [_lloyd(scaled, k, np.random.default_rng(seed)) for seed in range(STARTS)]
-    return min(runs, key=lambda run: run[0])[1]
-
-
-def _lloyd(
-    points: NDArray[np.float64], k: int, rng: np.random.Generator
-) -> tuple[float, NDArray[np.int64]]:
-    """Sum of squares and labels of one run of k-means from k-means++ centres."""
-    squares = (points**2).sum(axis=1)
+    squares = (scaled**2).sum(axis=1)[:, None]
 
     def squared_distances(centres: NDArray[np.float64]) -> NDArray[np.float64]:
-        cross = points @ centres.T
-        distances = squares[:, None] - 2 * cross + (centres**2).sum(axis=1)
-        return np.asarray(np.maximum(distances, 0.0))
+        cross = np.matmul(scaled, centres.transpose(0, 2, 1))
+        own = (centres**2).sum(axis=2)[:, None, :]
+        return np.asarray(np.maximum(squares - 2 * cross + own, 0.0))
 
-    centres = points[[rng.integers(len(points))]]
-    while len(centres) < k:
-        nearest = squared_distances(centres).min(axis=1)
-        chosen = rng.choice(len(points), p=nearest / nearest.sum())
-        centres = np.concatenate([centres, points[[chosen]]])
-    labels = np.full(len(points), -1, dtype=np.int64)
+    centres = _first_centres(scaled, k)
+    labels = np.full((STARTS, len(points)), -1, dtype=np.int64)
     for _ in range(MOST_ROUNDS):
         table = squared_distances(centres)
-        before, labels = labels, table.argmin(axis=1)
-        if np.array_equal(before, labels):
+        before, labels = labels, table.argmin(axis=2)
+        if (before == labels).all():
             break
-        for cluster in np.unique(labels):
-            centres[cluster] = points[labels == cluster].mean(axis=0)
-    return float(table.min(axis=1).sum()), labels
+        members = (labels[:, :, None] == np.arange(k)).astype(np.float64)
+        sizes = members.sum(axis=1)[:, :, None]
+        sums = np.matmul(members.transpose(0, 2, 1), scaled)
+        centres = np.where(sizes > 0, sums / np.maximum(sizes, 1.0), centres)
+    return np.asarray(labels[table.min(axis=2).sum(axis=1).argmin()])
+
+
+def _first_centres(points: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Centres (run, cluster, feature) by k-means++: each far from those before it, by chance."""
+    firsts, chances = _draws(len(points), k)
+    centres = np.empty((STARTS, k, points.shape[1]))
+    centres[:, 0] = points[firsts]
+    nearest = np.full((STARTS, len(points)), np.inf)
+    for number in range(1, k):
+        apart = points - centres[:, number - 1, None, :]
+        nearest = np.minimum(nearest, (apart**2).sum(axis=2))
+        shares = nearest.cumsum(axis=1)
+        if not (shares[:, -1] > 0).all():
+            raise ValueError("points are too near each other for so many centres")
+        chosen = (shares <= chances[:, number - 1, None] * shares[:, -1:]).sum(axis=1)
+        centres[:, number] = points[np.minimum(chosen, len(points) - 1)]
+    return centres
+
+
+@lru_cache(maxsize=64)
+def _draws(n: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The first point of each run, and a number in [0, 1) for every further centre."""
+    rngs = [np.random.default_rng(seed) for seed in range(STARTS)]
+    firsts = np.array([rng.integers(n) for rng in rngs])
+    return firsts, np.array([rng.random(k - 1) for rng in rngs])
 
 
 def _genie(points: NDArray[np.float64], k: int) -> Any:
     genie = import_module("genieclust").Genie
-    return genie(n_clusters=k).fit_predict(points)
+    with _without_warnings():
+        return genie(n_clusters=k).fit_predict(points)
 
 
 def _hdbscan(points: NDArray[np.float64], k: int) -> Any:
     hdbscan = import_module("hdbscan").HDBSCAN
-    return hdbscan().fit_predict(points)
+    with _without_warnings():
+        return hdbscan().fit_predict(points)
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -81,7 +81,8 @@ class Course:
     take the place of the instance's codes where more pairs have the same function.  What cannot be
     decided on one side of one of the ``edges`` leaves nothing open on the other one.  Values may
     meet at either end.  A course of one parameter may stand for a ``place`` that is no float.
-    Distances are taken times ``2 ** shift``.
+    Distances are taken times ``2 ** shift``.  ``extremes`` are the smallest and largest logarithm
+    of a fixed distance between different points.
     """
 
     instance: ClusteringInstance
@@ -102,6 +103,7 @@ class Course:
     meetings: tuple[Meeting, Meeting] = (NO_MEETING, NO_MEETING)
     place: Fraction | None = None
     shift: int = 0
+    extremes: tuple[float, float] | None = None
 
     @property
     def n(self) -> int:
@@ -184,6 +186,7 @@ def make_course(
     return Course(
         *(instance, line, kind, POWER, logs, logs, power, error, low, high, (logs, logs), span),
         shift=shift,
+        extremes=(smallest, largest),  # the diagonal and duplicates have the smallest one
     )
 
 

@@ -214,17 +214,24 @@ class Linkage(Family):
         weights to tune the metrics count equally. Linkages that are among the `baselines`
         already are left out.
         """
-        weights = self._parameters.weights_of(instance.n_metrics)
-        distances = np.tensordot(np.array(weights), instance.distances, axes=1)
+        distances = instance.distances[0]
+        if instance.n_metrics > 1:
+            weights = self._parameters.weights_of(instance.n_metrics)
+            distances = np.tensordot(np.array(weights), instance.distances, axes=1)
         labels: dict[str, NDArray[np.int64] | None] = {
             **plain_cuts(distances, instance.k),
             **by_points(instance),
         }
         known = self.baselines if self.objective.name == "cut" else {}
+        wanted = {
+            name: own for name, own in labels.items() if name.removesuffix(" (cut)") not in known
+        }
+        partitions = [own for own in wanted.values() if own is not None]
+        numerators, denominator = self.utility.scores(instance.target, np.array(partitions))
+        scores = iter(numerators)
         return {
-            name: None if own is None else self.utility.score(instance.target, own)
-            for name, own in labels.items()
-            if name.removesuffix(" (cut)") not in known
+            name: None if own is None else Fraction(next(scores), denominator)
+            for name, own in wanted.items()
         }
 
     def check_instance(self, instance: Any) -> None:
@@ -351,7 +358,8 @@ class Linkage(Family):
 
     def _run_at(self, course: Course) -> Fraction:
         _, _, labels = solve_at(course, self._pruning(course.instance))
-        return self.utility.score(course.instance.target, labels.copy())
+        [numerator], denominator = self.utility.scores(course.instance.target, labels[None])
+        return Fraction(numerator, denominator)
 
     def dual(self, instance: ClusteringInstance, along: Segment | None = None) -> PiecewiseFunction:
         """Utility as an exact function of the position on a segment of the parameter space.

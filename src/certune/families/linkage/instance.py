@@ -102,7 +102,8 @@ class ClusteringInstance(DistanceInstance):
 
     def _settled(self, matrices: FloatArray) -> FloatArray:
         """Distances with equal rows for duplicates and no other zeros."""
-        if self.points is not None:
+        # Points that agree do so in their first coordinate.
+        if self.points is not None and len(np.unique(self.points[:, 0])) < self.n_points:
             _, first, group = np.unique(self.points, axis=0, return_index=True, return_inverse=True)
             lowest = first[group.ravel()]
             if np.any(lowest != np.arange(self.n_points)):

@@ -112,6 +112,8 @@ def _accurate_exponents(course: Course) -> tuple[Floats, float]:
 
 def _range(values: Floats, course: Course) -> tuple[float, float]:
     """Smallest and largest value of a pair of different points."""
+    if values is course.first and course.extremes is not None:
+        return course.extremes
     different = course.instance.different
     if not different.any():
         return 0.0, 0.0
