@@ -18,6 +18,8 @@ NB_MODULE(_core, core) {
     bind_numeric(numeric);
     nb::module_ logistic = core.def_submodule("logistic", "Penalised logistic regression.");
     bind_logistic(logistic);
+    nb::module_ programs = core.def_submodule("programs", "Scores of programs along a line.");
+    bind_programs(programs);
     nb::module_ linkage_boxes =
         core.def_submodule("linkage_boxes", "Cluster trees on boxes of parameters.");
     bind_linkage_boxes(linkage_boxes);

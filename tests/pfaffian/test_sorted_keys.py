@@ -1,12 +1,15 @@
 """Sorts and choices along a line, kept from pass to pass, against rational arithmetic."""
 
+import functools
+import itertools
 from fractions import Fraction
 
+import flint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certune as ct
-from certune.pfaffian import argmax, argsort
+from certune.pfaffian import argmax, argsort, vector
 
 LINES = st.lists(st.tuples(st.integers(-5, 5), st.integers(-4, 4)), min_size=1, max_size=6)
 
@@ -42,3 +45,60 @@ def test_orders_are_right_everywhere(lines):
     for start, stop in zip(dual.starts, dual.stops, strict=True):
         middle = start / 2 + stop / 2
         assert dual.enclose_exact(middle) == (plain_ranks(lines, Fraction(middle)),) * 2
+
+
+SCORES = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 5)), min_size=2, max_size=6)
+
+
+def score_ranks(items, parameters):
+    values, sizes = vector([v for v, _ in items]), vector([s for _, s in items])
+    keys = values / sizes ** parameters["t"]
+    up, down = argsort(keys), argsort(keys, descending=True)
+    # A comparison beside the sort, of two of its keys.
+    return Fraction(2 * (number_of(up) + 7**7 * number_of(down)) + (keys[0] > keys[1]), 7**15)
+
+
+def exact_score_ranks(items, t):
+    """At a whole number t the scores are rational numbers."""
+    keys = [Fraction(v) / Fraction(s) ** t for v, s in items]
+    up = sorted(range(len(keys)), key=lambda i: keys[i])
+    down = sorted(range(len(keys)), key=lambda i: -keys[i])
+    return Fraction(2 * (number_of(up) + 7**7 * number_of(down)) + (keys[0] > keys[1]), 7**15)
+
+
+def ball_score_ranks(items, t):
+    """Ranks from logarithms of 200 bits; None where two of them cannot be told apart."""
+    with flint.ctx.workprec(200):
+        logs = [flint.arb(v).log() - flint.arb(s).log() * flint.arb(t) for v, s in items]
+        for i, j in itertools.combinations(range(len(items)), 2):
+            if items[i] != items[j] and not (logs[i] < logs[j] or logs[i] > logs[j]):
+                return None
+        keys = [float(i) for i in range(len(items))]
+        order = sorted(
+            range(len(items)),
+            key=functools.cmp_to_key(
+                lambda i, j: 0 if items[i] == items[j] else -1 if logs[i] < logs[j] else 1
+            ),
+        )
+        for rank, i in enumerate(order):
+            same = rank and items[i] == items[order[rank - 1]]
+            keys[i] = keys[order[rank - 1]] if same else float(rank)
+    up = sorted(range(len(keys)), key=lambda i: keys[i])
+    down = sorted(range(len(keys)), key=lambda i: -keys[i])
+    return Fraction(2 * (number_of(up) + 7**7 * number_of(down)) + (keys[0] > keys[1]), 7**15)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SCORES)
+def test_orders_of_scores_with_exponents_are_right_everywhere(items):
+    """Few small numbers: most roots are ties at whole numbers, and many fall together."""
+    family = ct.ProgramFamily(score_ranks, ct.Real("t", 0, 3))
+    dual = family.dual(tuple(items))
+    for t in (0, 1, 2, 3):
+        lower, upper = dual.enclose_exact(float(t))
+        assert lower <= exact_score_ranks(items, t) <= upper
+    for start, stop in zip(dual.starts, dual.stops, strict=True):
+        for t in {start, start / 2 + stop / 2, stop}:
+            expected = ball_score_ranks(items, t)
+            if expected is not None:
+                assert dual.enclose_exact(t) == (expected, expected)

@@ -7,6 +7,7 @@ from . import linkage_boxes as linkage_boxes
 from . import linkage_parts as linkage_parts
 from . import logistic as logistic
 from . import numeric as numeric
+from . import programs as programs
 
 class TimeIsUp(BaseException):
     """The deadline has passed, or the stop is set; what was asked for is not there."""

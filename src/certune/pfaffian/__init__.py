@@ -30,6 +30,7 @@ from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.polynomials import Polynomial
 from certune.pfaffian.programs import argmax, argsort, program
 from certune.pfaffian.trace import BranchLimitError, ObservedComplexity, Trace, trace
+from certune.pfaffian.vectors import Vector, vector
 
 __all__ = [
     "Arrangement",
@@ -43,6 +44,7 @@ __all__ = [
     "PfaffianFunction",
     "Polynomial",
     "Trace",
+    "Vector",
     "apply",
     "argmax",
     "argsort",
@@ -67,4 +69,5 @@ __all__ = [
     "tan",
     "tanh",
     "trace",
+    "vector",
 ]

@@ -8,20 +8,22 @@ along a line a rational root is known exactly, and any other is enclosed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import flint
 from flint import arb
 
+from certune.kernels.programs import Coefficients
 from certune.pfaffian.evaluation import ball_of, ball_sign, enclose, memory_of
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import ADD, DIVIDE, MULTIPLY, SUBTRACT
 from certune.pfaffian.scaling import is_positive, logarithm
 
-PRECISION = 80
+# Two limbs of balls, as 80 bits would take, for lines of twice the digits of floats.
+PRECISION = 120
 
 
 class Affine(NamedTuple):
@@ -156,6 +158,63 @@ def _over(a: Any, b: Any) -> Any:
     if isinstance(a, Fraction) == isinstance(b, Fraction):
         return a / b
     return as_number_ball(a) / as_number_ball(b)
+
+
+class ScoreLine(NamedTuple):
+    """A score, or its logarithm, as a straight line.
+
+    Parameters
+    ----------
+    coefficients : tuple of six floats
+        Offset and slope as `certune.kernels.programs` takes them.
+    is_exact : bool
+        Whether both are known as rational numbers.
+    """
+
+    coefficients: Coefficients
+    is_exact: bool
+
+
+def score_lines(nodes: Sequence[Expression]) -> list[ScoreLine] | None:
+    """Return lines that compare as expressions in one parameter do, None if there are none."""
+    for name, form_of in (("score line", _scaled_form), ("plain line", affine_form)):
+        lines: list[ScoreLine] = []
+        for node in nodes:
+            memory = memory_of(node)
+            if name not in memory:
+                form = form_of(node)
+                memory[name] = None if form is None else _line_of(form)
+            line = memory[name]
+            if line is None:
+                break
+            lines.append(line)
+        else:
+            return lines
+    return None
+
+
+def _line_of(form: Affine) -> ScoreLine | None:
+    slopes = list(form.slopes.values()) or [Fraction(0)]
+    if len(slopes) > 1:
+        return None
+    offset, slope = _enclosed(form.offset), _enclosed(slopes[0])
+    if offset is None or slope is None:
+        return None
+    return ScoreLine((*offset, *slope), form.is_exact)
+
+
+def _enclosed(number: Any) -> tuple[float, float, float] | None:
+    """Return two floats and a radius around their sum in which a number lies."""
+    with flint.ctx.workprec(2 * PRECISION):
+        ball = as_number_ball(number)
+        high = float(ball.mid()) if ball.is_finite() else math.inf
+        if not 2.0**-900 <= abs(high) <= 2.0**900:
+            return (0.0, 0.0, 0.0) if number == 0 else None
+        rest = ball - arb(high)
+        low = float(rest.mid())
+        # The conversion to a float truncates by less than one unit.
+        radius = float((rest - arb(low)).abs_upper()) * (1.0 + 2.0**-50)
+    return high, low, radius + 2.0**-1000
 
 
 def affine_range(line: Affine, sides: Mapping[str, Any]) -> Any:

@@ -11,8 +11,8 @@ import enum
 import functools
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ContextDecorator, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +103,7 @@ class Oracle(ABC):
         Where results of operators are kept, for one who runs the same program often.
     """
 
-    made: dict[tuple[Any, int, int], tuple[Expression, ...]] | None = None
+    made: dict[tuple[Any, int, int], tuple[Any, ...]] | None = None
 
     @property
     def n_decisions(self) -> int:
@@ -149,14 +149,25 @@ class Oracle(ABC):
 _ORACLE: ContextVar[Oracle | None] = ContextVar("certune_oracle", default=None)
 
 
-@contextmanager
-def deciding(oracle: Oracle) -> Iterator[None]:
-    """Let an oracle decide the comparisons of this context."""
-    token = _ORACLE.set(oracle)
-    try:
-        yield
-    finally:
-        _ORACLE.reset(token)
+class deciding:  # noqa: N801 - used like a function
+    """Let an oracle decide the comparisons of this context.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Who decides.
+    """
+
+    __slots__ = ("_oracle", "_token")
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle = oracle
+
+    def __enter__(self) -> None:
+        self._token = _ORACLE.set(self._oracle)
+
+    def __exit__(self, *exception: object) -> None:
+        _ORACLE.reset(self._token)
 
 
 def current_oracle() -> Oracle | None:
@@ -210,15 +221,21 @@ def compared(first: Expression, relation: Relation, second: Expression) -> bool:
 def largest(keys: Sequence[Expression]) -> int:
     """Let whoever runs the program say which expression is the largest, the first of equal ones."""
     oracle = _ORACLE.get() or AT_A_POINT
-    with outside_programs():
+    token = _ORACLE.set(None)
+    try:
         return oracle.largest(keys)
+    finally:
+        _ORACLE.reset(token)
 
 
 def ordered(keys: Sequence[Expression], descending: bool) -> list[int]:
     """Let whoever runs the program sort expressions; equal ones keep their order."""
     oracle = _ORACLE.get() or AT_A_POINT
-    with outside_programs():
+    token = _ORACLE.set(None)
+    try:
         return oracle.order(keys, descending)
+    finally:
+        _ORACLE.reset(token)
 
 
 def decide_constants(first: Expression, relation: Relation, second: Expression) -> bool:

@@ -541,7 +541,8 @@ def _binary(operation: Operation, first: Any, second: Any) -> Expression:
             return made  # whether it has a value was decided, and may be decided otherwise
         # With its arguments, so that their addresses name no others.
         known = oracle.made[key] = (made, first, second)
-    return known[0]
+    found: Expression = known[0]
+    return found
 
 
 def _rounded_quotient(first: Any, second: Any) -> Expression:

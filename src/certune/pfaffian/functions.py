@@ -1,4 +1,4 @@
-"""The Pfaffian functions a program may use, on expressions and exact numbers."""
+"""The Pfaffian functions a program may use, on expressions, exact numbers and vectors of these."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 from certune.pfaffian import operations as op
 from certune.pfaffian.expressions import apply
 from certune.pfaffian.plain import PlainFloat
+from certune.pfaffian.vectors import Vector
 
 
 def _function(operation: op.Operation, u: Any) -> Any:
+    if isinstance(u, Vector):
+        return u.apply(operation)
     return u.function(operation.on_floats) if isinstance(u, PlainFloat) else apply(operation, u)
 
 
@@ -29,7 +32,8 @@ def power(base: Any, exponent: Any) -> Any:
     ``base ** exponent`` means the same, except that Python 3.11 rounds a base of type Fraction to
     a float before the expression sees it.
     """
-    if isinstance(base, PlainFloat) or isinstance(exponent, PlainFloat):
+    kinds = (PlainFloat, Vector)
+    if isinstance(base, kinds) or isinstance(exponent, kinds):
         return base**exponent
     return apply(op.POWER, base, exponent)
 

@@ -28,6 +28,7 @@ from certune.pfaffian.decisions import (
 from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.plain import PlainFloat, PlainRun
+from certune.pfaffian.vectors import Vector
 
 Program = Callable[[Any, Mapping[str, Any]], Any]
 
@@ -195,13 +196,25 @@ def _lifted(value: Any) -> Any:
 
 def argmax(keys: Sequence[Any]) -> int:
     """Return the index of the largest of expressions or numbers; of equal ones the first."""
-    if any(isinstance(key, PlainFloat) for key in keys):
-        best = 0
-        for index in range(1, len(keys)):
-            if keys[index] > keys[best]:
-                best = index
-        return best
-    return largest([as_expression(key) for key in keys])
+    expressions = _as_expressions(keys)
+    if expressions is not None:
+        return largest(expressions)
+    best = 0
+    for index in range(1, len(keys)):
+        if keys[index] > keys[best]:
+            best = index
+    return best
+
+
+def _as_expressions(keys: Sequence[Any]) -> Sequence[Expression] | None:
+    """Return keys as expressions, None if they are numbers of a run on plain floats."""
+    if isinstance(keys, Vector):
+        keys = keys.entries
+    kinds = set(map(type, keys))
+    if kinds == {Expression}:
+        # A tuple stays the same object, by which a sort is recognised from run to run.
+        return keys if isinstance(keys, tuple) else list(keys)
+    return None if PlainFloat in kinds else [as_expression(key) for key in keys]
 
 
 def argsort(keys: Sequence[Any], *, descending: bool = False) -> list[int]:
@@ -220,8 +233,9 @@ def argsort(keys: Sequence[Any], *, descending: bool = False) -> list[int]:
         Indices of the keys in order. Branches of the program are comparisons of pairs of keys;
         along a line a sort starts from the order before, so that it takes few of them.
     """
-    if not any(isinstance(key, PlainFloat) for key in keys):
-        return ordered([as_expression(key) for key in keys], descending)
+    expressions = _as_expressions(keys)
+    if expressions is not None:
+        return ordered(expressions, descending)
 
     def precedes(i: int, j: int) -> bool:
         if i > j:

@@ -19,7 +19,8 @@ import flint
 from flint import arb
 
 from certune.exact.dyadics import floats_between, is_simple, simplest
-from certune.pfaffian.affine import Affine, affine_difference, place_of
+from certune.kernels.programs import crossing, sign_at
+from certune.pfaffian.affine import Affine, affine_difference, place_of, score_lines
 from certune.pfaffian.evaluation import Jet, ball_sign, is_nowhere_defined, jet
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.graph import postorder
@@ -80,6 +81,21 @@ class SignMap:
     def __init__(self, cells: list[Cell]) -> None:
         self.cells = _joined(cells)
         self._lows = [cell.low for cell in self.cells]
+
+    @classmethod
+    def of_crossing(
+        cls, ends: tuple[float, float], bracket: tuple[float, float], after: int
+    ) -> SignMap:
+        """Return the signs of a function with one root, inside of a bracket between the ends."""
+        signs = object.__new__(cls)
+        (low, high), (below, above) = ends, bracket
+        signs.cells = [
+            Cell(low, below, -after),
+            Cell(below, above, None),
+            Cell(above, high, after),
+        ]
+        signs._lows = [low, below, above]
+        return signs
 
     @property
     def low(self) -> float:
@@ -148,6 +164,29 @@ def _cells_of_line(line: Affine, name: str, low: float, high: float) -> list[Cel
     ]
 
 
+def _cells_of_scores(
+    first: Expression, second: Expression, low: float, high: float
+) -> list[Cell] | None:
+    """Cells of a difference of straight lines in floats, None where that does not settle it."""
+    lines = score_lines((first, second))
+    if lines is None or (lines[0].is_exact and lines[1].is_exact):
+        return None
+    pair = lines[0].coefficients, lines[1].coefficients
+    place = crossing(*pair)
+    if place is None:
+        # Parallel, or nearly so: a line has the sign that it has at both ends.
+        sign = sign_at(*pair, low)
+        return [Cell(low, high, sign)] if sign and sign == sign_at(*pair, high) else None
+    if place.above <= low:
+        return [Cell(low, high, place.sign_after)]
+    if place.below >= high:
+        return [Cell(low, high, -place.sign_after)]
+    if place.below <= low or place.above >= high or is_simple(simplest(place.below, place.above)):
+        # Irrational coefficients may still have a simple root, such as that of a tie.
+        return None
+    return SignMap.of_crossing((low, high), place[:2], place.sign_after).cells
+
+
 class Line:
     """Evaluation of expressions along one parameter, with functions shared between expressions.
 
@@ -165,6 +204,9 @@ class Line:
         self, first: Expression, second: Expression, low: float, high: float
     ) -> SignMap:
         """Return the sign of a difference on an interval."""
+        found = _cells_of_scores(first, second, low, high)
+        if found is not None:
+            return SignMap(found)
         with flint.ctx.workprec(_PRECISION):
             line = affine_difference(first, second)
             cells = None if line is None else _cells_of_line(line, self.name, low, high)
@@ -307,6 +349,9 @@ class Line:
             if abs(target - t) <= 2.0**-52 * abs(target):
                 return target
             if not low < target < high:
+                # A root next to an end, whose sign is known there, may be rounded to the end.
+                if min(abs(target - low), abs(target - high)) <= 2.0**-50 * abs(target):
+                    return min(max(target, low), high)
                 target = 0.5 * low + 0.5 * high
                 if target in (low, high):
                     return target

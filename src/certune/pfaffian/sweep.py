@@ -33,12 +33,15 @@ from certune.pfaffian.decisions import (
 )
 from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.expressions import Expression, constant, parameter
+from certune.pfaffian.kinetic import KineticKeys
 from certune.pfaffian.programs import exact_number
 from certune.pfaffian.signs import Cell, Line, SignMap
 
 _MOST_OUTCOMES = 64
 # Floats inside a gap at which the program is run if something special may happen there.
 _MOST_FLOATS = 16
+
+_NO_VALUE_YET = constant(0)
 
 Run = Callable[[Expression], Any]
 """A program as a function of the coordinate of the line."""
@@ -117,13 +120,13 @@ class _Predicates:
 
     def __init__(self, name: str, low: float, high: float) -> None:
         self._line = Line(name)
-        self._low, self._high = low, high
+        self._low, self.high = low, high
         # By the addresses of both sides, which are kept alive by the list.
         self._maps: dict[tuple[int, int], tuple[SignMap, int]] = {}
         self._sides: list[Expression] = []
         self._decisions: dict[tuple[int, int, int], _Decision] = {}
         # Results of operators by the addresses of their arguments, kept alive beside.
-        self.made: dict[tuple[Any, int, int], tuple[Expression, ...]] = {}
+        self.made: dict[tuple[Any, int, int], tuple[Any, ...]] = {}
         self.sorted_keys: dict[int, _SortedKeys] = {}
         self.count = 0
 
@@ -161,11 +164,25 @@ class _Predicates:
         """Return a sign map and the factor that turns it into that of ``first - second``."""
         entry = self._maps.get((id(first), id(second)))
         if entry is None:
-            self.count += 1
-            made = self._line.difference_map(first, second, self._low, self._high)
-            entry = self._maps[id(first), id(second)] = made, 1
-            self._maps[id(second), id(first)] = made, -1
-            self._sides += [first, second]
+            made = self._line.difference_map(first, second, self._low, self.high)
+            entry = self._kept(first, second, made)
+        return entry
+
+    def find_exchange(
+        self, first: Expression, second: Expression, bracket: tuple[float, float], after: int
+    ) -> tuple[SignMap, int]:
+        """Return what `find` does, where the one root and the sign behind it are known."""
+        entry = self._maps.get((id(first), id(second)))
+        if entry is None:
+            made = SignMap.of_crossing((self._low, self.high), bracket, after)
+            entry = self._kept(first, second, made)
+        return entry
+
+    def _kept(self, first: Expression, second: Expression, made: SignMap) -> tuple[SignMap, int]:
+        self.count += 1
+        entry = self._maps[id(first), id(second)] = made, 1
+        self._maps[id(second), id(first)] = made, -1
+        self._sides += [first, second]
         return entry
 
 
@@ -259,6 +276,8 @@ class GuidedOracle(Oracle):
         return best
 
 
+_Exchange = tuple[tuple[int, int], _Decision, _Decision]
+_Decide = Callable[[Expression, Relation, Expression], _Decision]
 _start, _stop, _resume = attrgetter("start"), attrgetter("stop"), attrgetter("resume")
 
 
@@ -273,44 +292,118 @@ class _SortedKeys:
         Whether the largest comes first.
     hint : list of int or None
         A likely order.
+    stop : float
+        Where the line ends.
+
+    Attributes
+    ----------
+    noted : list of _Decision
+        Decisions that tell how far the order is the same: those about neighbours, or about the
+        last and the next exchange if these are all that happens; none about equal or constant keys.
     """
 
     def __init__(
-        self, keys: Sequence[Expression], descending: bool, hint: list[int] | None
+        self, keys: Sequence[Expression], descending: bool, hint: list[int] | None, stop: float
     ) -> None:
-        self._keys, self._descending = tuple(keys), descending
+        self._keys, self._descending = keys, descending
         self._names = list(map(id, keys))
         self._hint = hint
         self._order: list[int] = []
         # For all neighbours (i, j) in order: until when they are known to be in order.
         self._ends: list[float] = []
         self._decisions: list[_Decision | None] = []
-
-    @property
-    def noted(self) -> list[_Decision]:
-        """The decisions about neighbours; there are none about equal or constant keys."""
-        return [decision for decision in self._decisions if decision is not None]
+        self._kinetic = KineticKeys(keys, descending, stop)
+        self.noted: list[_Decision] = []
+        # The next and the last exchange: who, and the decisions before and behind it.
+        self._coming: _Exchange | None = None
+        self._last: _Exchange | None = None
 
     def is_about(self, keys: Sequence[Expression], descending: bool) -> bool:
         """Tell whether these are the same keys."""
-        return self._descending == descending and self._names == list(map(id, keys))
+        if self._descending != descending:
+            return False
+        # Tuples do not change.
+        same = keys is self._keys and isinstance(keys, tuple)
+        return same or self._names == list(map(id, keys))
 
-    def order_at(
-        self, t: float, decide: Callable[[Expression, Relation, Expression], _Decision]
-    ) -> list[int]:
+    def order_at(self, t: float, decide: _Decide, predicates: _Predicates) -> list[int]:
         """Return the order just right of `t`, which is right of the last place."""
+        if self._kinetic.advance(t):
+            exchanges = self._exchanges(predicates)
+            if exchanges is not None:
+                self.noted, self._ends = exchanges, []
+                return self._kinetic.order
+        self._coming = None
+        self._kinetic.start(t)
+        self._hint = self._kinetic.likely_order(t) or self._hint
+        order = self._compared(t, decide)
+        self.noted = [decision for decision in self._decisions if decision is not None]
+        return order
+
+    def _exchanges(self, predicates: _Predicates) -> list[_Decision] | None:
+        """Decisions about the last and the next exchange; None if the next reaches too far."""
+        found: list[_Decision] = []
+        kinetic = self._kinetic
+        if self._coming is not None and self._coming[0] != kinetic.coming:
+            self._last, self._coming = self._coming, None
+        if kinetic.coming is not None:
+            if self._coming is None:
+                exchange = self._exchange(predicates)
+                if exchange is None:
+                    return None
+                self._coming = (kinetic.coming, *exchange)
+            found.append(self._coming[1])
+        if kinetic.last is not None and self._last is not None and self._last[0] == kinetic.last:
+            found.append(self._last[2])
+        return found
+
+    def _exchange(self, predicates: _Predicates) -> tuple[_Decision, _Decision] | None:
+        """Decisions about the next two keys to change places, before and behind that."""
+        kinetic = self._kinetic
+        assert kinetic.coming is not None
+        first, second = (self._keys[index] for index in kinetic.coming)
+        if not self._descending:
+            first, second = second, first
+        # The smaller index comes first now if its key is, in this order, the larger one.
+        holds = kinetic.is_smaller_first
+        if kinetic.is_plain:
+            signs, factor = predicates.find_exchange(
+                first, second, kinetic.bracket, -1 if holds else 1
+            )
+        else:
+            signs, factor = predicates.find(first, second)
+        if len(signs.cells) != 3:
+            return None
+        before, bracket, after = signs.cells
+        # Nothing else happens in the bracket of the exchange, and the sign map may not be wider.
+        if bracket.low < kinetic.bracket[0] or bracket.high > kinetic.bracket[1]:
+            return None
+        relation = Relation.AT_LEAST if factor > 0 else Relation.AT_MOST
+        return (
+            _Decision(holds, signs, relation, before.low, before.high, before.high, bracket.high),
+            _Decision(not holds, signs, relation, after.low, after.high, after.high, math.inf),
+        )
+
+    def _decided(self, pair: tuple[int, int], decide: _Decide) -> _Decision:
+        first, second = self._keys[pair[0]], self._keys[pair[1]]
+        if not self._descending:
+            first, second = second, first
+        return decide(first, Relation.AT_LEAST, second)
+
+    def _compared(self, t: float, decide: _Decide) -> list[int]:
+        """Return the order just right of `t` by comparing keys."""
         found: dict[tuple[int, int], _Decision] = {}
 
         def precedes(i: int, j: int) -> bool:
             if i > j:
                 return not precedes(j, i)
-            pair = (self._keys[i], self._keys[j])
-            first, second = pair if self._descending else pair[::-1]
+            first, second = self._keys[i], self._keys[j]
             if first is second:
                 return True
             if not (first.parameters or second.parameters):
-                return decide_constants(first, Relation.AT_LEAST, second)
-            decision = found[i, j] = decide(first, Relation.AT_LEAST, second)
+                pair = (first, second) if self._descending else (second, first)
+                return decide_constants(pair[0], Relation.AT_LEAST, pair[1])
+            decision = found[i, j] = self._decided((i, j), decide)
             return decision.holds
 
         if self._ends and t < min(self._ends):
@@ -370,7 +463,7 @@ class _Pass(GuidedOracle):
         super().__init__(hints)
         self._predicates = predicates
         self._t = t
-        self.value = constant(0)
+        self.value = _NO_VALUE_YET
         self.made = predicates.made
         self.decisions: list[_Decision] = []
         # The nearest end to the right and the nearest beginning to the left, each with the next
@@ -417,15 +510,20 @@ class _Pass(GuidedOracle):
         place = len(self._orders)
         known = self._predicates.sorted_keys.get(place)
         if known is None or not known.is_about(keys, descending):
-            known = _SortedKeys(keys, descending, self.suggested_order(len(keys)))
+            hint = self.suggested_order(len(keys))
+            known = _SortedKeys(keys, descending, hint, self._predicates.high)
             self._predicates.sorted_keys[place] = known
-        order = known.order_at(self._t, self._decision)
+        order = known.order_at(self._t, self._decision, self._predicates)
         self._note_all(known.noted)
         self.note_order(order)
         return list(order)
 
     def _note_all(self, found: list[_Decision]) -> None:
         """Take note of decisions about different numbers; the two nearest ends of a kind count."""
+        if len(found) <= 2:
+            for decision in found:
+                self._note(decision)
+            return
         for decision in {
             id(each): each
             for each in (*nsmallest(2, found, key=_stop), *nlargest(2, found, key=_start))
@@ -659,7 +757,7 @@ class _Sweeper:
         comparison that ends the last piece the program is run; and at every float, if they are
         few and something else than on both sides may happen there.
         """
-        low, sides = self._pieces[-1].stop, {self._pieces[-1].value, after}
+        low, sides = self._pieces[-1].stop, (self._pieces[-1].value, after)
         gap: _Gap | None = None
         points: list[Piece] = []
         if known is None or len(known) > 1:
@@ -668,9 +766,9 @@ class _Sweeper:
             points = self._points([place for place in places if low < place < high])
         if not points:
             gap = self._outcomes(low, high) if known is None else _Gap(known, has_hole=False)
-            if gap.values is None or not sides.issuperset(gap.values):
+            if gap.values is None or not all(_is_among(value, sides) for value in gap.values):
                 found = self._points(floats_between(low, high, _MOST_FLOATS))
-                points = [point for point in found if point.value not in sides]
+                points = [point for point in found if not _is_among(point.value, sides)]
         for point in points:
             self._gaps.append(self._outcomes(low, point.start))
             self._pieces.append(point)
@@ -698,7 +796,9 @@ class _Sweeper:
             and current.next_start <= low
             and _ties_go_one_way(last, current, low, high)
         ):
-            return tuple(dict.fromkeys((last.value, current.value)))
+            if last.value is current.value:
+                return (current.value,)
+            return last.value, current.value
         return None
 
     def _outcomes(self, low: float, high: float) -> _Gap:
@@ -726,6 +826,11 @@ class _Sweeper:
         return _Gap(tuple(values), has_hole) if values else _UNKNOWN
 
 
+def _is_among(value: Expression, others: tuple[Expression | None, ...]) -> bool:
+    """Is it one of these expressions? The same expression is the same object."""
+    return any(value is other for other in others)
+
+
 def _ties_go_one_way(last: _Pass, current: _Pass, low: float, high: float) -> bool:
     """Does a tie of the changing predicate always go with the left, or always with the right?"""
     signs = last.stopping
@@ -737,11 +842,13 @@ def _ties_go_one_way(last: _Pass, current: _Pass, low: float, high: float) -> bo
         return False
     relations = [
         decision.relation
-        for decision in last.decisions + current.decisions
+        for decisions in (last.decisions, current.decisions)
+        for decision in decisions
         if decision.signs is signs
     ]
-    return any(
-        all(relation.holds(0) == relation.holds(side) for relation in relations)
-        for side in (left, right)
-        if side is not None
-    )
+    for side in (left, right):
+        if side is not None and all(
+            (0 in each.signs) == (side in each.signs) for each in relations
+        ):
+            return True
+    return False

@@ -360,8 +360,16 @@ class ProgramFamily(Family):
         if self._tolerance:
             return self._smooth_dual(found, segment.name)
         lower, upper = [], []
+        known: dict[int, Fraction] = {}  # by the addresses of expressions, which `found` keeps
+
+        def utility(value: Expression) -> Fraction:
+            number = known.get(id(value))
+            if number is None:
+                number = known[id(value)] = self._utility(value)
+            return number
+
         for gap, has_hole in zip(found.gaps, found.holes, strict=True):
-            values = [self._low, self._high] if gap is None else [self._utility(v) for v in gap]
+            values = [self._low, self._high] if gap is None else [utility(v) for v in gap]
             if has_hole:
                 values += _apart(min(values), max(values), self._low, self._high)
             lower.append(min(values))
@@ -369,7 +377,7 @@ class ProgramFamily(Family):
         return PiecewiseFunction.from_values(
             [piece.start for piece in found.pieces],
             [piece.stop for piece in found.pieces],
-            [self._utility(piece.value) for piece in found.pieces],
+            [utility(piece.value) for piece in found.pieces],
             lower,
             upper,
             name=segment.name,

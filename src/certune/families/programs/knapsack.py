@@ -17,7 +17,6 @@ from typing import Any
 from certune.checks import as_fraction, as_list
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
-from certune.pfaffian.expressions import Expression, constant
 from certune.pfaffian.programs import argsort
 from certune.pfaffian.structure import (
     LineCount,
@@ -25,6 +24,7 @@ from certune.pfaffian.structure import (
     PredicateCount,
     whole_number,
 )
+from certune.pfaffian.vectors import Vector, vector
 from certune.space import Real
 
 Number = int | float | Fraction
@@ -84,10 +84,14 @@ class KnapsackInstance:
         return self.values[0] / self.scaled_values[0] / self.bound
 
     @cached_property
-    def exact_items(self) -> list[tuple[Expression, Expression]]:
-        """Value and size of each item as expressions, made once for many runs."""
-        items = zip(self.values, self.sizes, strict=True)
-        return [(constant(value), constant(size)) for value, size in items]
+    def exact_values(self) -> Vector:
+        """Values as a vector, made once for many runs."""
+        return vector(self.values)
+
+    @cached_property
+    def exact_sizes(self) -> Vector:
+        """Sizes as a vector, made once for many runs."""
+        return vector(self.sizes)
 
     @cached_property
     def bound(self) -> Fraction:
@@ -114,7 +118,7 @@ def _exact(number: Any) -> Fraction:
 def pack(instance: KnapsackInstance, parameters: Mapping[str, Any]) -> list[int]:
     """Return the items of the greedy packing in the order in which they are packed."""
     rho = parameters["rho"]
-    scores = [value / size**rho for value, size in instance.exact_items]
+    scores = instance.exact_values / instance.exact_sizes**rho
     order = argsort(scores, descending=True)
     sizes, room = instance.scaled
     packed = []
@@ -128,7 +132,7 @@ def pack(instance: KnapsackInstance, parameters: Mapping[str, Any]) -> list[int]
 def packed_share(instance: KnapsackInstance, parameters: Mapping[str, Any]) -> Fraction:
     """Return the packed value as a share of Dantzig's bound."""
     values = instance.scaled_values
-    return sum(values[item] for item in pack(instance, parameters)) * instance.value_unit
+    return sum(map(values.__getitem__, pack(instance, parameters))) * instance.value_unit
 
 
 class GreedyKnapsack(ProgramFamily):

@@ -1,0 +1,16 @@
+"""Scores of programs along a line."""
+
+import numpy as np
+import numpy.typing as npt
+
+from . import Stop
+
+Reals = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Coefficients = tuple[float, float, float, float, float, float]
+
+def crossing(first: Coefficients, second: Coefficients) -> tuple[float, float, int] | None: ...
+def sign_at(first: Coefficients, second: Coefficients, t: float) -> int: ...
+def kinetic_order(
+    lines: Reals, forms: Integers, stretch: tuple[float, float, int], stop: Stop
+) -> tuple[bool, Integers, Reals, Integers, float]: ...

@@ -1,0 +1,82 @@
+"""Scores of programs along a line: straight lines, where two of them meet, and their order.
+
+The line ``offset + slope * t`` is six floats: for each coefficient its leading part, the rest and
+a radius, so that it lies within the radius of the sum of both parts. Everything returned is proved
+for all lines within these radii.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy.typing as npt
+
+from certune._core import programs as core
+from certune.deadline import current_stop
+from certune.kernels.arrays import integers, reals
+
+Coefficients = tuple[float, float, float, float, float, float]
+
+
+class Crossing(NamedTuple):
+    """Floats with the only root of a line strictly between them, and the sign behind it."""
+
+    below: float
+    above: float
+    sign_after: int
+
+
+def crossing(first: Coefficients, second: Coefficients) -> Crossing | None:
+    """Return where the difference of two lines vanishes, None if that is not proved."""
+    found = core.crossing(first, second)
+    return None if found is None else Crossing(*found)
+
+
+def sign_at(first: Coefficients, second: Coefficients, t: float) -> int:
+    """Return the sign of the difference of two lines at `t`, 0 if it is not proved."""
+    return core.sign_at(first, second, t)
+
+
+class KineticOrder(NamedTuple):
+    """The order of lines from a place on, the largest first, and who changes places where.
+
+    Attributes
+    ----------
+    order : list of int
+        The order just right of the start.
+    brackets : list of (float, float)
+        Where neighbours change places, from left to right; nothing else happens there.
+    places : list of int
+        The place of the first of both neighbours.
+    until : float
+        Behind the last bracket nothing happens up to here.
+    """
+
+    order: list[int]
+    brackets: list[list[float]]
+    places: list[int]
+    until: float
+
+
+def kinetic_order(
+    lines: npt.ArrayLike, forms: npt.ArrayLike, start: float, stop: float, most: int
+) -> KineticOrder | None:
+    """Return the order of lines on a stretch, None if it is not proved at its start.
+
+    Parameters
+    ----------
+    lines : array of shape (n, 6)
+        The coefficients.
+    forms : array of int, of shape (n,)
+        Equal numbers for lines that are the same function; these keep the order of their indices.
+    start, stop : float
+        The stretch.
+    most : int
+        Largest number of brackets.
+    """
+    proved, order, brackets, places, until = core.kinetic_order(
+        reals(lines), integers(forms), (start, stop, most), current_stop()
+    )
+    if not proved:
+        return None
+    return KineticOrder(order.tolist(), brackets.tolist(), places.tolist(), until)

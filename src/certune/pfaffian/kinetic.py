@@ -1,0 +1,125 @@
+"""Keys of a sort that are straight lines: their order along the whole line as one list of events.
+
+The compiled core follows the order from a place on and lists the exchanges of neighbours with
+proved brackets.  A pass of a sweep then needs no comparison: it carries out the exchange that it
+has passed, and knows the next one.  Where two exchanges cannot be told apart the list ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from certune.exact.dyadics import holds_simple
+from certune.kernels.programs import KineticOrder, kinetic_order
+from certune.pfaffian.affine import score_lines
+from certune.pfaffian.expressions import Expression
+
+# Exchanges that are found ahead; those behind a place that needs other means are found again.
+_AHEAD = 512
+
+Pair = tuple[int, int]
+
+
+class KineticKeys:
+    """The order of keys that are straight lines, or whose logarithms are.
+
+    Parameters
+    ----------
+    keys : sequence of Expression
+        What is sorted, in one parameter.
+    descending : bool
+        Whether the largest comes first.
+    stop : float
+        Where the line ends.
+
+    Attributes
+    ----------
+    order : list of int
+        The order at the place of the last `advance`.
+    last, coming : tuple of int or None
+        The keys that have just changed places, and those that will do so next.
+    bracket : pair of float
+        Where `coming` change places, at the end if nobody does.
+    is_plain : bool
+        Whether the bracket is all that can be known of the place: neither are the lines rational,
+        nor is there a simple number in it, which may be the place itself.
+    """
+
+    def __init__(self, keys: Sequence[Expression], descending: bool, stop: float) -> None:
+        side = 1.0 if descending else -1.0
+        lines = score_lines(keys) if any(key.parameters for key in keys) else None
+        self._lines = None
+        self._has_rational = True
+        if lines is not None:
+            self._has_rational = any(line.is_exact for line in lines)
+            signs = (side, side, 1.0, side, side, 1.0)
+            self._lines = [
+                [sign * number for sign, number in zip(signs, line.coefficients, strict=True)]
+                for line in lines
+            ]
+        first_of: dict[int, int] = {}
+        self._forms = [first_of.setdefault(id(key), place) for place, key in enumerate(keys)]
+        self._stop = stop
+        self._found: KineticOrder | None = None
+        self._done = 0
+        self.order: list[int] = []
+        self.last: Pair | None = None
+        self.coming: Pair | None = None
+        self.bracket = (stop, stop)
+        self.is_plain = False
+        self._simple: list[bool] = []
+
+    def start(self, t: float) -> None:
+        """Begin just right of `t`, which may turn out to be impossible."""
+        self.last = None
+        self._look_ahead(t)
+
+    def _look_ahead(self, t: float) -> None:
+        self._done = 0
+        self._found = (
+            None
+            if self._lines is None
+            else kinetic_order(self._lines, self._forms, t, self._stop, _AHEAD)
+        )
+        if self._found is not None:
+            self.order = self._found.order
+            if self._found.brackets:
+                lows, highs = zip(*self._found.brackets, strict=True)
+                self._simple = holds_simple(lows, highs).tolist()
+
+    def likely_order(self, t: float) -> list[int] | None:
+        """Return the order at `t` by rounded values, None if the keys are no lines."""
+        if self._lines is None:
+            return None
+        values = [line[0] + line[3] * t for line in self._lines]
+        return sorted(range(len(values)), key=values.__getitem__, reverse=True)
+
+    def advance(self, t: float) -> bool:
+        """Go to the place just right of `t`; say whether all is known there up to `bracket`."""
+        if self._found is None:
+            return False
+        while self._done < len(self._found.places):
+            below, above = self._found.brackets[self._done]
+            place = self._found.places[self._done]
+            if t < above:
+                self.coming, self.bracket = self._pair(place), (below, above)
+                self.is_plain = not (self._has_rational or self._simple[self._done])
+                return t <= below
+            self.last = self._pair(place)
+            self.order[place], self.order[place + 1] = self.order[place + 1], self.order[place]
+            self._done += 1
+        if self._done == _AHEAD:
+            self._look_ahead(t)
+            return self.advance(t)
+        self.coming, self.bracket = None, (self._stop, self._stop)
+        return self._found.until >= self._stop
+
+    @property
+    def is_smaller_first(self) -> bool:
+        """Whether the smaller index of `coming` precedes the larger one now."""
+        assert self._found is not None and self.coming is not None
+        return self.order[self._found.places[self._done]] == self.coming[0]
+
+    def _pair(self, place: int) -> Pair:
+        i, j = self.order[place], self.order[place + 1]
+        return (i, j) if i < j else (j, i)
