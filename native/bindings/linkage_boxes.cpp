@@ -73,14 +73,21 @@ Ties ties_of(const PolynomialSpace& space, const TieArrays& arrays, std::size_t 
 // Distances of one instance, prepared for many boxes.
 class Problem {
    public:
-    Problem(Tensor<const double> data, bool products, bool min_max)
+    Problem(Tensor<const double> data, Integers twins, bool products, int kind,
+            std::size_t n_clusters)
         : numbers_(data.data(), data.data() + data.size()),
+          twins_(twins.data(), twins.data() + twins.size()),
           n_metrics_(data.shape(0)),
           n_points_(data.shape(1)),
           products_(products),
-          min_max_(min_max) {
+          kind_(static_cast<Kind>(kind)),
+          n_clusters_(n_clusters) {
+        expect(kind >= 0 && kind <= static_cast<int>(Kind::energy), "kind is unknown.");
         expect(data.shape(1) == data.shape(2), "Distances must be square.");
         expect(n_metrics_ > 0 && n_points_ > 0, "Distances must not be empty.");
+        expect(twins_.size() == n_points_, "There must be a number for every point.");
+        expect(n_clusters_ <= n_points_, "There are fewer clusters than points.");
+        expect(!products_ || kind_ == Kind::mean, "Products of powers are compared by means.");
     }
 
     std::unique_ptr<DecisionTree> follow(Matrix<const double> vertices, Power power,
@@ -91,17 +98,19 @@ class Problem {
         expect(vertices.shape(1) == n_metrics_ && vertices.shape(0) > 0,
                "Vertices need a number for every metric.");
         expect(!products_ || vertices.shape(0) == 2, "Exponents need a middle and a half width.");
-        const Box box{
-            numbers_,           n_metrics_,         n_points_,           products_,
-            min_max_,           view_of(vertices),  std::get<0>(power),  std::get<1>(power),
-            std::get<2>(power), std::get<3>(power), std::get<0>(errors), std::get<1>(errors)};
+        const Box box{numbers_,           n_metrics_,
+                      n_points_,          twins_,
+                      products_,          kind_,
+                      view_of(vertices),  std::get<0>(power),
+                      std::get<1>(power), std::get<2>(power),
+                      std::get<3>(power), std::get<0>(errors),
+                      std::get<1>(errors)};
         const PolynomialSpace space(box.coordinates());
         const Ties ties = ties_of(space, tie_arrays, n_points_);
         const auto known = merges_of(merges);
-        const Limits most{std::get<0>(limits), std::get<1>(limits)};
+        const Task task{known, {std::get<0>(limits), std::get<1>(limits)}, n_clusters_};
         return unlocked(stop, [&](StopToken& token) {
-            return std::make_unique<DecisionTree>(
-                linkage::boxes::follow(box, ties, known, most, token));
+            return std::make_unique<DecisionTree>(linkage::boxes::follow(box, ties, task, token));
         });
     }
 
@@ -126,8 +135,11 @@ class Problem {
     }
 
     std::vector<double> numbers_;
+    std::vector<std::int64_t> twins_;
     std::size_t n_metrics_, n_points_;
-    bool products_, min_max_;
+    bool products_;
+    Kind kind_;
+    std::size_t n_clusters_;
 };
 
 Result<std::int64_t> leaves_of(const DecisionTree& tree) {
@@ -139,6 +151,16 @@ Result<std::int64_t> leaves_of(const DecisionTree& tree) {
         numbers.insert(numbers.end(), forest.right.begin(), forest.right.end());
     }
     return array_of(std::move(numbers), {tree.leaves.size(), 2, size});
+}
+
+Result<std::int64_t> labels_of(const DecisionTree& tree) {
+    const std::size_t n = tree.labels.empty() ? 0 : tree.labels.front().size();
+    std::vector<std::int64_t> numbers;
+    numbers.reserve(tree.labels.size() * n);
+    for (const auto& labels : tree.labels) {
+        numbers.insert(numbers.end(), labels.begin(), labels.end());
+    }
+    return array_of(std::move(numbers), {tree.labels.size(), n});
 }
 
 Result<std::int64_t> common_of(const DecisionTree& tree) {
@@ -184,6 +206,7 @@ void bind_linkage_boxes(nb::module_& room) {
         .def_ro("complete", &DecisionTree::complete)
         .def_ro("root", &DecisionTree::root)
         .def_prop_ro("leaves", &leaves_of, nb::rv_policy::move)
+        .def_prop_ro("labels", &labels_of, nb::rv_policy::move)
         .def_prop_ro("common", &common_of, nb::rv_policy::move)
         .def_prop_ro(
             "movements",
@@ -192,8 +215,8 @@ void bind_linkage_boxes(nb::module_& room) {
         .def("set_values", &set_values, "values"_a.noconvert())
         .def("look", &look, "root"_a, "intervals"_a.noconvert(), "vertices"_a.noconvert());
     nb::class_<Problem>(room, "Problem")
-        .def(nb::init<Tensor<const double>, bool, bool>(), "data"_a.noconvert(), "products"_a,
-             "min_max"_a)
+        .def(nb::init<Tensor<const double>, Integers, bool, int, std::size_t>(),
+             "data"_a.noconvert(), "twins"_a.noconvert(), "products"_a, "kind"_a, "n_clusters"_a)
         .def("follow", &Problem::follow, "vertices"_a.noconvert(), "power"_a, "errors"_a,
              "ties"_a.noconvert(), "merges"_a.noconvert(), "limits"_a, "stop"_a);
 }

@@ -7,7 +7,7 @@ import pytest
 
 import certune as ct
 from certune.box import Box
-from certune.kernels.linkage_boxes import BoxTrees, Power, Ties, look
+from certune.kernels.linkage_boxes import ENERGY, BoxTrees, Clusters, Power, Ties, look
 
 TWO = ("euclidean", "cityblock")
 THREE = (*TWO, "chebyshev")
@@ -30,11 +30,22 @@ def points_of(box, rng, count):
         yield rng.uniform(alpha[0][0], alpha[1][0]), tuple(weights)
 
 
-@pytest.mark.parametrize("kind", ["power-mean", "min-max"])
+@pytest.mark.parametrize(
+    ("kind", "objective"),
+    [
+        ("power-mean", "k-median"),
+        ("min-max", "k-median"),
+        ("energy", "k-median"),
+        ("energy", "cut"),
+        ("power-mean", "cut"),
+    ],
+)
 @pytest.mark.parametrize("metrics", [TWO, THREE], ids=len)
-def test_parts_of_a_followed_box_have_the_utilities_of_plain_runs(kind, metrics):
+def test_parts_of_a_followed_box_have_the_utilities_of_plain_runs(kind, objective, metrics):
     rng = np.random.default_rng(5)
-    family = ct.Linkage(kind, alpha=(0.5, 4), weights="tune", n_metrics=len(metrics))
+    family = ct.Linkage(
+        kind, alpha=(0.5, 4), weights="tune", n_metrics=len(metrics), objective=objective
+    )
     instances = ct.datasets.digits_clustering(5, n_classes=5, n_per_class=8, metrics=metrics)
     n_open = n_decided = 0
     for instance, size in product(instances, (0.06, 0.1, 0.15, 0.2, 0.3)):
@@ -57,7 +68,7 @@ def problem():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(6, 2))
     distances = np.linalg.norm(points[:, None] - points, axis=-1)
-    return BoxTrees(np.stack([distances, 2.0 * distances + (distances > 0)]), False, False)
+    return BoxTrees(np.stack([distances, 2.0 * distances + (distances > 0)]), False)
 
 
 POWER = Power(1.0, 0.05, False, 1.0)
@@ -108,6 +119,16 @@ def test_only_complete_trees_with_values_are_looked_at(problem):
             look(tree, root, intervals, vertices)
 
 
-def test_distances_must_be_square():
-    with pytest.raises(ValueError, match="square"):
-        BoxTrees(np.ones((1, 3, 4)), False, False)
+@pytest.mark.parametrize(
+    ("data", "products", "clusters", "message"),
+    [
+        (np.ones((1, 3, 4)), False, Clusters(), "square"),
+        (np.ones((1, 3, 3)), False, Clusters(kind=3), "kind"),
+        (np.ones((1, 3, 3)), True, Clusters(kind=ENERGY), "means"),
+        (np.ones((1, 3, 3)), False, Clusters(twins=np.arange(2)), "every point"),
+        (np.ones((1, 3, 3)), False, Clusters(n_clusters=4), "fewer clusters"),
+    ],
+)
+def test_problems_that_do_not_fit_are_refused(data, products, clusters, message):
+    with pytest.raises(ValueError, match=message):
+        BoxTrees(data, products, clusters)

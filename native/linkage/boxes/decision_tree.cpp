@@ -14,33 +14,6 @@ constexpr double coarse_share = 0.25;
 
 }  // namespace
 
-double conditional_lower(const PolynomialSpace& space, const double* wanted, const double* given,
-                         const Part& part) {
-    const std::size_t n = space.n_variables();
-    std::vector<double> numbers(2 * n + space.width());
-    const std::span<double> first(numbers.data(), n), second(numbers.data() + n, n);
-    space.gradient(wanted, part, first);
-    space.gradient(given, part, second);
-    double product = 0.0, square = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const double weight = part.reach[i] * part.reach[i];
-        product += weight * first[i] * second[i];
-        square += weight * second[i] * second[i];
-    }
-    const double multiple = product / square;
-    if (!(multiple > 0.0) || !std::isfinite(multiple)) {
-        return -std::numeric_limits<double>::infinity();
-    }
-    double* difference = numbers.data() + 2 * n;
-    for (std::size_t c = 0; c < space.remainder(); ++c) {
-        difference[c] = wanted[c] - multiple * given[c];
-    }
-    // Remainders hold more than the roundings of this combination, which are a few units in the
-    // last place of the two records.
-    difference[space.remainder()] = wanted[space.remainder()] + multiple * given[space.remainder()];
-    return space.range(difference, part).lower;
-}
-
 std::size_t DecisionTree::add_comparison(const double* difference) {
     comparisons_.push_back({nothing, nothing});
     differences_.insert(differences_.end(), difference, difference + space_.width());
@@ -59,6 +32,7 @@ void DecisionTree::set_child(std::int64_t parent, bool first, std::int64_t child
 void DecisionTree::set_values(std::span<const std::int64_t> values) {
     values_.assign(values.begin(), values.end());
     leaves.clear();
+    labels.clear();
     root = simplified(root);
 }
 

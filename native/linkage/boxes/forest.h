@@ -2,11 +2,21 @@
 
 // Clusters merged so far: nodes 0 to n - 1 are the points, then one for every merge.
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace certune::linkage::boxes {
+
+// A pair of clusters, by their nodes.
+struct NodePair {
+    std::size_t a = 0, b = 0;
+
+    bool operator==(const NodePair& other) const {
+        return (a == other.a && b == other.b) || (a == other.b && b == other.a);
+    }
+};
 
 struct Forest {
     std::vector<std::int64_t> left, right;
@@ -30,6 +40,17 @@ struct Forest {
         }
     }
 
+    std::vector<std::size_t> members(std::size_t node) const {
+        std::vector<std::size_t> result;
+        for (std::int32_t p = head[node];; p = next[static_cast<std::size_t>(p)]) {
+            result.push_back(static_cast<std::size_t>(p));
+            if (p == tail[node]) return result;
+        }
+    }
+    NodePair children(std::size_t node) const {
+        return {static_cast<std::size_t>(left[node]), static_cast<std::size_t>(right[node])};
+    }
+
     // Joins two nodes and returns the new one; the child with the lower highest member is left.
     std::size_t join(std::size_t a, std::size_t b) {
         if (highest[a] > highest[b]) std::swap(a, b);
@@ -45,12 +66,13 @@ struct Forest {
     }
 };
 
-// Among tied pairs (x, y) and (x, z) the lexicographically smaller sorted pair of highest members
-// wins: a rule under which the greedy tree and nearest-neighbour chains agree.
-inline bool wins_tie(std::int32_t x, std::int32_t y, std::int32_t z) {
-    const std::int32_t low_y = x < y ? x : y, low_z = x < z ? x : z;
-    if (low_y != low_z) return low_y < low_z;
-    return (x < y ? y : x) < (x < z ? z : x);
+// Of two tied pairs the lexicographically smaller sorted pair of highest members wins: a rule under
+// which the greedy tree and nearest-neighbour chains agree.
+inline bool wins_tie(const Forest& forest, const NodePair& pair, const NodePair& other) {
+    const auto key = [&](const NodePair& nodes) {
+        return std::minmax({forest.highest[nodes.a], forest.highest[nodes.b]});
+    };
+    return key(pair) < key(other);
 }
 
 }  // namespace certune::linkage::boxes

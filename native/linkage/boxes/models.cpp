@@ -11,6 +11,8 @@ namespace {
 // Boxes on which a value can move by more than this are better cut: their remainders say nothing.
 constexpr double largest_exponent = 2.5;
 constexpr double largest_share = 0.75;
+// Sums of values up to this one, over all pairs of points, stay inside the doubles.
+constexpr double largest_value = 1e200;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -61,6 +63,16 @@ void add_sum_row(const Box& box, std::size_t a, std::size_t b, std::vector<doubl
     for (std::size_t k = 1; k < m; ++k) rows.push_back(scale * (at_vertices[k] - at_vertices[0]));
 }
 
+void add_row(const Box& box, std::size_t a, std::size_t b, std::vector<double>& at_vertices,
+             std::vector<double>& rows) {
+    if (box.products) {
+        add_product_row(box, a, b, rows);
+    } else {
+        add_sum_row(box, a, b, at_vertices, rows);
+    }
+}
+
+// Of all pairs of points in different slots.
 Features features_of(const Box& box, std::span<const std::int64_t> slots) {
     Features result;
     result.n_linear = box.products ? count_moving(box) : box.vertices.rows - 1;
@@ -68,12 +80,7 @@ Features features_of(const Box& box, std::span<const std::int64_t> slots) {
     std::vector<double> at_vertices(box.vertices.rows);
     for (std::size_t a = 0; a < box.n_points; ++a) {
         for (std::size_t b = 0; b < a; ++b) {
-            if (slots[a] == slots[b]) continue;
-            if (box.products) {
-                add_product_row(box, a, b, result.rows);
-            } else {
-                add_sum_row(box, a, b, at_vertices, result.rows);
-            }
+            if (slots[a] != slots[b]) add_row(box, a, b, at_vertices, result.rows);
         }
     }
     // A common factor exp(alpha (c + t . x)) of all values does not change any order: with the
@@ -141,6 +148,33 @@ class RecordMaker {
         std::fill(record, record + space_.width(), 0.0);
         if (!(form_.q_reach <= largest_share)) return false;
         return box_.box_cox ? make_box_cox(record) : make_power(record);
+    }
+
+    // The same, but a value that moves much has a constant as its polynomial, which is enough for
+    // one that is small beside others.
+    bool make_any(const double* row, double* record) {
+        if (make(row, record)) return true;
+        std::fill(record, record + space_.width(), 0.0);
+        if (!(form_.q_reach < 1.0)) return false;
+        const Majorant inner = logarithm_majorant(form_.p_reach, form_.q_reach, steepness_);
+        const double h = box_.half, a = box_.exponent;
+        double low, high;
+        if (box_.box_cox) {
+            const double g = std::abs(form_.log) + inner.total();
+            high = h > 0.0 ? std::expm1(h * g) / h : g;
+            low = -high;
+        } else {
+            const double moves = h * std::abs(form_.log) + (std::abs(a) + h) * inner.total();
+            low = std::exp(a * form_.log - moves);
+            high = std::exp(a * form_.log + moves);
+        }
+        if (!(high <= largest_value)) return false;
+        record[0] = box_.sense * (0.5 * low + 0.5 * high);
+        const double moved = box_.displacement * (std::abs(a) + h + 1.0) * form_.q_reach;
+        record[space_.remainder()] =
+            (0.5 * high - 0.5 * low) + high * (box_.rounding + 4.0 * moved);
+        record[space_.slope_error()] = infinity;
+        return true;
     }
 
    private:
@@ -305,11 +339,22 @@ Coordinates Box::coordinates() const {
     return {power, vertices.rows};
 }
 
-Table::Table(std::size_t slots, std::size_t pair_stride, bool min_max)
-    : n_slots(slots),
-      stride(pair_stride),
-      numbers(slots * (slots - 1) / 2 * pair_stride, 0.0),
-      extremes(min_max ? slots * (slots - 1) / 2 : 0, Extremes{uncertain, uncertain}) {}
+namespace {
+
+constexpr std::size_t records_of(Kind kind) {
+    return kind == Kind::mean ? 1 : (kind == Kind::min_max ? 3 : 2);
+}
+
+}  // namespace
+
+Table::Table(Kind table_kind, std::size_t slots, std::size_t record_width)
+    : kind(table_kind),
+      n_slots(slots),
+      width(record_width),
+      stride(records_of(table_kind) * record_width),
+      numbers(slots * (slots - 1) / 2 * stride, 0.0),
+      extremes(kind == Kind::min_max ? slots * (slots - 1) / 2 : 0, Extremes{uncertain, uncertain}),
+      within(kind == Kind::energy ? slots * record_width : 0, 0.0) {}
 
 int order_off_face(const PolynomialSpace& space, const Face& face, const double* difference) {
     const Range on_face = space.range(difference, face.part);
@@ -369,54 +414,238 @@ std::int64_t take_extreme(const PolynomialSpace& space, const Ties& ties, bool m
     return uncertain;
 }
 
-Models make_models(const Box& box, const PolynomialSpace& space, const Ties& ties,
-                   std::span<const std::int64_t> slots, std::size_t n_slots) {
-    Models models;
-    const Features features = features_of(box, slots);
-    models.movements = movements_of(box, space, features);
+namespace {
+
+// |A||B| / (|A| + |B|) (2 m(A, B) - m(A, A) - m(B, B)), from the three means.
+void energy_of(const PolynomialSpace& space, const double* between, const double* first,
+               const double* second, double factor, double* energy) {
+    for (std::size_t c = 0; c < space.remainder(); ++c) {
+        energy[c] = factor * (2.0 * between[c] - first[c] - second[c]);
+    }
+    for (const std::size_t c : {space.remainder(), space.slope_error()}) {
+        energy[c] = factor * (2.0 * between[c] + first[c] + second[c]);
+    }
+    space.set_spread(energy);
+}
+
+// Records of the pairs of points that merges have joined: what is needed of clusters on the way.
+class MergedPairs {
+   public:
+    MergedPairs(const Box& box, const PolynomialSpace& space, const Ties& ties, RecordMaker& maker,
+                const Forest& forest)
+        : box_(box),
+          space_(space),
+          ties_(ties),
+          maker_(maker),
+          forest_(forest),
+          record_(space.width()),
+          at_vertices_(box.vertices.rows) {}
+
+    // False if a value moves too much.
+    bool make(bool with_heights);
+    // The mean within a node, of energy linkage.
+    void write_within(std::size_t node, double* mean) const;
+    Heights heights;
+
+   private:
+    const double* total(std::size_t node) const { return totals_.data() + node * space_.width(); }
+    bool add_pair(std::size_t a, std::size_t b, double* sum, Extremes* extremes);
+    bool make_node(std::size_t node, bool with_heights);
+    void add_height(std::size_t node, const double* sum);
+
+    const Box& box_;
+    const PolynomialSpace& space_;
+    const Ties& ties_;
+    RecordMaker& maker_;
+    const Forest& forest_;
+    std::vector<double> record_, row_, at_vertices_;
+    std::vector<double> totals_;  // sums over the unordered pairs within every node
+};
+
+bool MergedPairs::make(bool with_heights) {
+    totals_.assign(forest_.n_nodes * space_.width(), 0.0);
+    for (std::size_t node = forest_.n_points; node < forest_.n_nodes; ++node) {
+        if (!make_node(node, with_heights)) return false;
+    }
+    return true;
+}
+
+// Adds the pair (a, b); extremes, if wanted, are those of the pairs so far, the records of which
+// stand behind the sum.
+bool MergedPairs::add_pair(std::size_t a, std::size_t b, double* sum, Extremes* extremes) {
+    row_.clear();
+    add_row(box_, a, b, at_vertices_, row_);
+    if (!maker_.make_any(row_.data(), record_.data())) return false;
+    const std::size_t width = space_.width();
+    if (extremes == nullptr) {
+        add(sum, record_.data(), width);
+        return true;
+    }
+    space_.set_spread(record_.data());
+    const auto pair =
+        static_cast<std::int64_t>(a > b ? a * box_.n_points + b : b * box_.n_points + a);
+    for (std::size_t larger = 0; larger < 2; ++larger) {
+        double* here = sum + (1 + larger) * width;
+        std::int64_t& extreme = (*extremes)[larger];
+        if (here[space_.remainder()] < 0.0) {
+            std::copy(record_.begin(), record_.end(), here);
+            extreme = pair;
+        } else {
+            extreme = take_extreme(space_, ties_, larger == 1, here, extreme, record_.data(), pair);
+        }
+    }
+    return true;
+}
+
+bool MergedPairs::make_node(std::size_t node, bool with_heights) {
+    const std::size_t width = space_.width();
+    const auto left = static_cast<std::size_t>(forest_.left[node]);
+    const auto right = static_cast<std::size_t>(forest_.right[node]);
+    const bool min_max = box_.kind == Kind::min_max;
+    std::vector<double> sum(3 * width, 0.0);
+    // A remainder below 0: there is no pair yet.
+    sum[width + space_.remainder()] = sum[2 * width + space_.remainder()] = -1.0;
+    Extremes extremes{uncertain, uncertain};
+    bool one_place = true;
+    for (const std::size_t a : forest_.members(left)) {
+        for (const std::size_t b : forest_.members(right)) {
+            if (box_.identical(a, b)) continue;
+            one_place = false;
+            if (!add_pair(a, b, sum.data(), min_max ? &extremes : nullptr)) return false;
+        }
+    }
+    double* own = totals_.data() + node * width;
+    std::copy(sum.begin(), sum.begin() + static_cast<std::ptrdiff_t>(width), own);
+    if (with_heights) {
+        if (min_max && !one_place) {
+            for (std::size_t c = 0; c < width; ++c) sum[c] = sum[width + c] + sum[2 * width + c];
+        }
+        add_height(node, sum.data());
+        if (min_max) heights.extremes.push_back(extremes);
+    }
+    add(own, total(left), width);
+    add(own, total(right), width);
+    return true;
+}
+
+void MergedPairs::add_height(std::size_t node, const double* sum) {
+    const std::size_t width = space_.width();
+    const auto left = static_cast<std::size_t>(forest_.left[node]);
+    const auto right = static_cast<std::size_t>(forest_.right[node]);
+    const double size_left = forest_.size[left], size_right = forest_.size[right];
+    heights.numbers.resize(heights.numbers.size() + width);
+    double* height = heights.numbers.data() + (node - forest_.n_points) * width;
+    const double share = box_.kind == Kind::min_max ? 1.0 : 1.0 / (size_left * size_right);
+    for (std::size_t c = 0; c < width; ++c) height[c] = share * sum[c];
+    if (box_.kind != Kind::energy) {
+        space_.set_spread(height);
+        return;
+    }
+    const std::vector<double> between(height, height + width);
+    std::vector<double> first(width), second(width);
+    write_within(left, first.data());
+    write_within(right, second.data());
+    energy_of(space_, between.data(), first.data(), second.data(),
+              size_left * size_right / (size_left + size_right), height);
+}
+
+void MergedPairs::write_within(std::size_t node, double* mean) const {
+    const double size = forest_.size[node];
+    for (std::size_t c = 0; c < space_.width(); ++c) mean[c] = 2.0 / (size * size) * total(node)[c];
+}
+
+// Sums, or extremes, over the pairs of points of every pair of slots; false if a value moves too
+// much.
+bool fill_table(const Box& box, const PolynomialSpace& space, const Ties& ties, const Start& start,
+                RecordMaker& maker, const Features& features, Table& table) {
     const std::size_t width = space.width(), n = box.n_points;
-    models.table = Table(n_slots, (box.min_max ? 3 : 1) * width, box.min_max);
-    Table& table = models.table;
-    RecordMaker maker(box, space, features);
+    const auto& slots = start.slots;
     std::vector<double> record(width);
-    std::vector<double> count(n_slots * (n_slots - 1) / 2, 0.0);
+    std::vector<bool> begun(box.kind == Kind::min_max ? table.extremes.size() : 0, false);
     std::size_t i = 0;
     for (std::size_t a = 0; a < n; ++a) {
         for (std::size_t b = 0; b < a; ++b) {
             if (slots[a] == slots[b]) continue;
-            if (!maker.make(features.row(i++), record.data())) return models;
+            if (!maker.make(features.row(i++), record.data())) return false;
             const auto x = static_cast<std::size_t>(slots[a]);
             const auto z = static_cast<std::size_t>(slots[b]);
-            const std::size_t place = triangle(x, z);
             double* pair = table(x, z);
-            const auto points = static_cast<std::int64_t>(a * n + b);
-            if (!box.min_max) {
+            if (box.kind != Kind::min_max) {
                 add(pair, record.data(), width);
-                count[place] += 1.0;
                 continue;
             }
+            const std::size_t place = triangle(x, z);
+            const auto points = static_cast<std::int64_t>(a * n + b);
             space.set_spread(record.data());
-            if (count[place] == 0.0) {
+            if (!begun[place]) {
+                begun[place] = true;
                 table.extremes[place] = {points, points};
                 add(pair + width, record.data(), width);
                 add(pair + 2 * width, record.data(), width);
-            } else {
-                for (std::size_t larger = 0; larger < 2; ++larger) {
-                    std::int64_t& extreme = table.extremes[place][larger];
-                    extreme = take_extreme(space, ties, larger == 1, pair + (1 + larger) * width,
-                                           extreme, record.data(), points);
-                }
+                continue;
             }
-            count[place] += 1.0;
+            for (std::size_t larger = 0; larger < 2; ++larger) {
+                std::int64_t& extreme = table.extremes[place][larger];
+                extreme = take_extreme(space, ties, larger == 1, pair + (1 + larger) * width,
+                                       extreme, record.data(), points);
+            }
         }
     }
-    for (std::size_t place = 0; place < count.size(); ++place) {
-        double* pair = table.numbers.data() + place * table.stride;
-        for (std::size_t c = 0; c < width; ++c) {
-            pair[c] = box.min_max ? pair[width + c] + pair[2 * width + c] : pair[c] / count[place];
+    return true;
+}
+
+// Makes values of sums or extremes.
+void finish_table(const PolynomialSpace& space, const Start& start, Table& table) {
+    const std::size_t width = space.width();
+    const auto size = [&](std::size_t slot) -> double {
+        return start.forest.size[start.nodes[slot]];
+    };
+    for (std::size_t x = 0; x < table.n_slots; ++x) {
+        for (std::size_t z = 0; z < x; ++z) {
+            double* pair = table(x, z);
+            const double count = size(x) * size(z);
+            for (std::size_t c = 0; c < width; ++c) {
+                pair[c] = table.kind == Kind::min_max ? pair[width + c] + pair[2 * width + c]
+                                                      : pair[c] / count;
+            }
+            if (table.kind == Kind::energy) {
+                std::copy(pair, pair + width, pair + width);
+                set_energy(space, table, x, z, size(x), size(z));
+            } else {
+                space.set_spread(pair);
+            }
         }
-        space.set_spread(pair);
     }
+}
+
+}  // namespace
+
+void set_energy(const PolynomialSpace& space, Table& table, std::size_t x, std::size_t z,
+                double size_x, double size_z) {
+    double* pair = table(x, z);
+    energy_of(space, pair + table.width, table.within_slot(x), table.within_slot(z),
+              size_x * size_z / (size_x + size_z), pair);
+}
+
+Models make_models(const Box& box, const PolynomialSpace& space, const Ties& ties,
+                   const Start& start, bool with_heights) {
+    Models models;
+    const Features features = features_of(box, start.slots);
+    models.movements = movements_of(box, space, features);
+    models.table = Table(box.kind, start.nodes.size(), space.width());
+    RecordMaker maker(box, space, features);
+    if (!fill_table(box, space, ties, start, maker, features, models.table)) return models;
+    if (with_heights || box.kind == Kind::energy) {
+        MergedPairs merged(box, space, ties, maker, start.forest);
+        if (!merged.make(with_heights)) return models;
+        models.heights = std::move(merged.heights);
+        if (box.kind == Kind::energy) {
+            for (std::size_t slot = 0; slot < start.nodes.size(); ++slot) {
+                merged.write_within(start.nodes[slot], models.table.within_slot(slot));
+            }
+        }
+    }
+    finish_table(space, start, models.table);
     models.complete = true;
     return models;
 }

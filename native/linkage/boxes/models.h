@@ -6,10 +6,16 @@
 #include <span>
 #include <vector>
 
+#include "linkage/boxes/forest.h"
 #include "linkage/boxes/polynomial.h"
 #include "matrix_view.h"
 
 namespace certune::linkage::boxes {
+
+// What the value of a pair of clusters is made of: the mean of the values of its pairs of points,
+// the smallest and the largest of them, or |A||B| / (|A| + |B|) (2 m(A, B) - m(A, A) - m(B, B))
+// with m such means.
+enum class Kind { mean, min_max, energy };
 
 // A box of parameters of one instance. Values of pairs of points are powers d^alpha of a weighted
 // sum of distances, or products of powers of distances.
@@ -17,8 +23,9 @@ struct Box {
     std::span<const double> data;  // (metrics, n, n): distances, or logarithms of them (products)
     std::size_t n_metrics = 0;
     std::size_t n_points = 0;
+    std::span<const std::int64_t> twins;  // points with the same number are identical
     bool products = false;
-    bool min_max = false;
+    Kind kind = Kind::mean;
     // Sums: the weights at the vertices of the box. Products: middle and half width of every
     // exponent (two rows).
     MatrixView<const double> vertices;
@@ -35,6 +42,7 @@ struct Box {
     double distance(std::size_t metric, std::size_t a, std::size_t b) const {
         return data[(metric * n_points + a) * n_points + b];
     }
+    bool identical(std::size_t a, std::size_t b) const { return twins[a] == twins[b]; }
     bool has_power() const { return box_cox || half > 0.0; }
     Coordinates coordinates() const;
 };
@@ -51,15 +59,20 @@ constexpr std::size_t triangle(std::size_t x, std::size_t z) {
 }
 
 // Records of pairs of slots. A pair of min-max linkage has three: the sum, which is what is
-// compared, then the minimum and the maximum.
+// compared, then the minimum and the maximum. One of energy linkage has the energy and the mean.
 struct Table {
+    Kind kind = Kind::mean;
     std::size_t n_slots = 0;
-    std::size_t stride = 0;  // numbers of a pair
+    std::size_t width = 0;   // numbers of a record
+    std::size_t stride = 0;  // and of a pair
     std::vector<double> numbers;
     std::vector<Extremes> extremes;  // of min-max linkage
+    std::vector<double> within;      // of energy linkage: the mean within every slot
 
     Table() = default;
-    Table(std::size_t slots, std::size_t pair_stride, bool min_max);
+    Table(Kind table_kind, std::size_t slots, std::size_t record_width);
+    double* within_slot(std::size_t x) { return within.data() + x * width; }
+    const double* within_slot(std::size_t x) const { return within.data() + x * width; }
     double* operator()(std::size_t x, std::size_t z) {
         return numbers.data() + triangle(x, z) * stride;
     }
@@ -81,17 +94,39 @@ struct Ties {
     std::vector<Face> faces;
 };
 
+// Records of the values at which clusters were merged, one for every node that is no point. Those
+// of identical points come first and have none: theirs are zeros.
+struct Heights {
+    std::vector<double> numbers;
+    std::vector<Extremes> extremes;  // of min-max linkage
+
+    const double* of(std::size_t merge, std::size_t width) const {
+        return numbers.data() + merge * width;
+    }
+};
+
 struct Models {
     Table table;
+    Heights heights;
     bool complete = false;  // every pair has a record
     // Mean distance by which the exponent of a pair moves along each coordinate; for a simplex
     // along each of its edges (j, k), j < k, by k.
     std::vector<double> movements;
 };
 
-// `slots` is the slot of every point; points of one slot are joined already.
+// Merges that were made already, and the slots of the clusters that are left.
+struct Start {
+    const Forest& forest;
+    std::vector<std::int64_t> slots;  // of every point
+    std::vector<std::size_t> nodes;   // of every slot
+};
+
 Models make_models(const Box& box, const PolynomialSpace& space, const Ties& ties,
-                   std::span<const std::int64_t> slots, std::size_t n_slots);
+                   const Start& start, bool with_heights);
+
+// The energy of slots x and z from the means, with the sizes of the two clusters.
+void set_energy(const PolynomialSpace& space, Table& table, std::size_t x, std::size_t z,
+                double size_x, double size_z);
 
 // Makes `here` the minimum (or maximum) of two records, whose pairs of points are given; returns
 // the pair that attains it on the whole box, or `uncertain`.

@@ -4,70 +4,27 @@
 #include <cmath>
 #include <limits>
 
+#include "linkage/boxes/cutting.h"
+
 namespace certune::linkage::boxes {
 
 namespace {
 
-enum class Order { nearer, farther, open };
 enum class Growth { finished, open, contradiction };
 
 constexpr std::size_t none = SIZE_MAX;
-// Values that differ by more than this share are not the same function.
-constexpr double close = 1e-9;
-
-// An order that a branch follows: (x, y) nearer than (x, z), nodes of the forest.
-struct Assumption {
-    std::size_t x, y, z;
-    std::vector<double> difference;  // (x, z) less (x, y), which is not negative here
-};
-
-struct Branch {
-    Table table;
-    std::vector<std::size_t> nodes;  // of the slots
-    Forest forest;
-    std::vector<Assumption> assumed;
-    std::int64_t parent = DecisionTree::nothing;  // the comparison whose outcome this is
-    bool first = true;
-};
-
-std::vector<std::uint64_t> gathered_codes(const Forest& forest, std::size_t a, std::size_t b,
-                                          std::span<const std::uint64_t> codes) {
-    std::vector<std::uint64_t> result;
-    for (std::int32_t p = forest.head[a];; p = forest.next[static_cast<std::size_t>(p)]) {
-        for (std::int32_t q = forest.head[b];; q = forest.next[static_cast<std::size_t>(q)]) {
-            result.push_back(
-                codes[static_cast<std::size_t>(p) * forest.n_points + static_cast<std::size_t>(q)]);
-            if (q == forest.tail[b]) break;
-        }
-        if (p == forest.tail[a]) break;
-    }
-    std::sort(result.begin(), result.end());
-    return result;
-}
-
-// Have the pairs (x, y) and (x, z) the same mean for every parameter: the same codes, as often in
-// proportion to their numbers?
-bool same_mean(const Forest& forest, std::size_t x, std::size_t y, std::size_t z,
-               std::span<const std::uint64_t> codes) {
-    const auto first = gathered_codes(forest, x, y, codes);
-    const auto second = gathered_codes(forest, x, z, codes);
-    std::size_t i = 0, j = 0;
-    while (i < first.size() && j < second.size()) {
-        if (first[i] != second[j]) return false;
-        const std::uint64_t code = first[i];
-        const std::size_t start_i = i, start_j = j;
-        while (i < first.size() && first[i] == code) ++i;
-        while (j < second.size() && second[j] == code) ++j;
-        if ((i - start_i) * second.size() != (j - start_j) * first.size()) return false;
-    }
-    return i == first.size() && j == second.size();
-}
 
 // Carries out the certain merges of one branch.
 class Grower {
    public:
-    Grower(const PolynomialSpace& space, const Ties& ties, Branch& branch, StopToken& stop)
-        : space_(space), ties_(ties), branch_(branch), stop_(stop), difference_(space.width()) {
+    Grower(const Box& box, const PolynomialSpace& space, const Ties& ties, Branch& branch,
+           bool with_heights, StopToken& stop)
+        : space_(space),
+          ties_(ties),
+          branch_(branch),
+          judge_(box, space, ties, branch),
+          with_heights_(with_heights),
+          stop_(stop) {
         const std::size_t slots = branch.nodes.size();
         for (std::size_t x = 0; x < slots; ++x) active_.push_back(x);
         nearest_.assign(slots, none);
@@ -79,36 +36,40 @@ class Grower {
     Growth grow();
 
     const std::vector<std::size_t>& active() const { return active_; }
-    // After Growth::open: the open order with the smallest value, and how many rows are open.
-    std::size_t x() const { return chosen_; }
-    std::size_t y() const { return nearest_[chosen_]; }
-    std::size_t z() const { return rival_[chosen_]; }
+    // After Growth::open: the open order with the smallest value, the second pair less the first,
+    // and how many rows are open.
+    NodePair near() const { return nodes(chosen_, nearest_[chosen_]); }
+    NodePair far() const { return nodes(chosen_, rival_[chosen_]); }
+    const double* difference() {
+        const std::size_t x = chosen_, y = nearest_[x], z = rival_[x];
+        return judge_.difference(pair(x, y), pair(x, z), shared(x, y, z));
+    }
     std::size_t n_open() const { return n_open_; }
-    // (x, z) less (x, y).
-    const double* difference(std::size_t x, std::size_t y, std::size_t z);
 
    private:
     const double* pair(std::size_t x, std::size_t y) const { return branch_.table(x, y); }
+    NodePair nodes(std::size_t x, std::size_t y) const {
+        return {branch_.nodes[x], branch_.nodes[y]};
+    }
+    double size(std::size_t x) const { return branch_.forest.size[branch_.nodes[x]]; }
+    Candidate candidate(std::size_t x, std::size_t y) const;
+    Shared shared(std::size_t x, std::size_t y, std::size_t z) const;
     std::size_t guess(std::size_t x) const;
-    bool far_behind(std::size_t x, std::size_t y, std::size_t z) const;
     Order order(std::size_t x, std::size_t y, std::size_t z);
-    Order assumed_order(std::size_t x, std::size_t y, std::size_t z) const;
-    Order order_by_ties(std::size_t x, std::size_t y, std::size_t z);
-    Order conditional_order();
-    bool same_value(std::size_t x, std::size_t y, std::size_t z,
-                    std::span<const std::uint64_t> codes) const;
     enum class Sure { yes, no, contradiction };
     Sure make_sure(std::size_t x, bool& progress);
     Sure is_reciprocal(std::size_t x, bool& progress);
     bool merge_some(bool thorough, bool& progress);
     void merge(std::size_t x, std::size_t y);
+    void unite_within(std::size_t x, std::size_t y, double share_x, double share_y);
     void merge_pair(std::size_t x, std::size_t y, std::size_t z, double share_x, double share_y);
 
     const PolynomialSpace& space_;
     const Ties& ties_;
     Branch& branch_;
+    Judge judge_;
+    bool with_heights_;
     StopToken& stop_;
-    std::vector<double> difference_;
     std::vector<std::size_t> active_, nearest_;
     // The rival that keeps a row open, and the two nodes that were compared then.
     std::vector<std::size_t> rival_;
@@ -117,14 +78,16 @@ class Grower {
     std::size_t chosen_ = none, n_open_ = 0;
 };
 
-const double* Grower::difference(std::size_t x, std::size_t y, std::size_t z) {
-    const double* near = pair(x, y);
-    const double* far = pair(x, z);
-    for (std::size_t c = 0; c < space_.remainder(); ++c) difference_[c] = far[c] - near[c];
-    for (const std::size_t c : {space_.remainder(), space_.slope_error(), space_.spread()}) {
-        difference_[c] = far[c] + near[c];
-    }
-    return difference_.data();
+Candidate Grower::candidate(std::size_t x, std::size_t y) const {
+    const auto& extremes = branch_.table.extremes;
+    return {nodes(x, y), pair(x, y), extremes.empty() ? nullptr : &extremes[triangle(x, y)]};
+}
+
+Shared Grower::shared(std::size_t x, std::size_t y, std::size_t z) const {
+    if (branch_.table.kind != Kind::energy) return {};
+    const double own = size(x);
+    const auto factor = [&](double other) { return own * other / (own + other); };
+    return {branch_.table.within_slot(x), std::min(factor(size(y)), factor(size(z)))};
 }
 
 std::size_t Grower::guess(std::size_t x) const {
@@ -141,84 +104,10 @@ std::size_t Grower::guess(std::size_t x) const {
     return best;
 }
 
-bool Grower::far_behind(std::size_t x, std::size_t y, std::size_t z) const {
-    const double* near = pair(x, y);
-    const double* far = pair(x, z);
-    return far[0] - near[0] > near[space_.spread()] + far[space_.spread()];
-}
-
-bool Grower::same_value(std::size_t x, std::size_t y, std::size_t z,
-                        std::span<const std::uint64_t> codes) const {
-    if (branch_.table.extremes.empty()) {
-        return same_mean(branch_.forest, branch_.nodes[x], branch_.nodes[y], branch_.nodes[z],
-                         codes);
-    }
-    const Extremes& near = branch_.table.extremes[triangle(x, y)];
-    const Extremes& far = branch_.table.extremes[triangle(x, z)];
-    for (std::size_t c = 0; c < 2; ++c) {
-        if (near[c] == uncertain || far[c] == uncertain) return false;
-        if (codes[static_cast<std::size_t>(near[c])] != codes[static_cast<std::size_t>(far[c])]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-Order Grower::assumed_order(std::size_t x, std::size_t y, std::size_t z) const {
-    const auto& nodes = branch_.nodes;
-    for (const Assumption& known : branch_.assumed) {
-        if (known.x != nodes[x]) continue;
-        if (known.y == nodes[y] && known.z == nodes[z]) return Order::nearer;
-        if (known.y == nodes[z] && known.z == nodes[y]) return Order::farther;
-    }
-    return Order::open;
-}
-
-Order Grower::order_by_ties(std::size_t x, std::size_t y, std::size_t z) {
-    const double near = pair(x, y)[0], far = pair(x, z)[0];
-    const auto all_codes = std::span(ties_.codes.data, ties_.codes.rows * ties_.codes.columns);
-    if (std::abs(near - far) <= close * (1.0 + std::abs(near)) && same_value(x, y, z, all_codes)) {
-        const auto& highest = branch_.forest.highest;
-        const auto& nodes = branch_.nodes;
-        return wins_tie(highest[nodes[x]], highest[nodes[y]], highest[nodes[z]]) ? Order::nearer
-                                                                                 : Order::farther;
-    }
-    for (const Face& face : ties_.faces) {
-        const int sign = order_off_face(space_, face, difference_.data());
-        if (sign != 0 && same_value(x, y, z, face.codes)) {
-            return sign > 0 ? Order::nearer : Order::farther;
-        }
-    }
-    return Order::open;
-}
-
-// The order of the last difference, from what this branch assumes.
-Order Grower::conditional_order() {
-    if (branch_.assumed.empty()) return Order::open;
-    std::vector<double> turned(difference_);
-    for (std::size_t c = 0; c < space_.remainder(); ++c) turned[c] = -turned[c];
-    for (const Assumption& known : branch_.assumed) {
-        const double* given = known.difference.data();
-        if (conditional_lower(space_, difference_.data(), given, space_.whole()) > 0.0) {
-            return Order::nearer;
-        }
-        if (conditional_lower(space_, turned.data(), given, space_.whole()) > 0.0) {
-            return Order::farther;
-        }
-    }
-    return Order::open;
-}
-
 // Order of (x, y) against (x, z) on the whole box, as far as this branch follows it.
 Order Grower::order(std::size_t x, std::size_t y, std::size_t z) {
-    if (far_behind(x, y, z)) return Order::nearer;
-    const Range found = space_.range(difference(x, y, z), space_.whole());
-    if (found.lower > 0.0) return Order::nearer;
-    if (found.upper < 0.0) return Order::farther;
-    Order known = assumed_order(x, y, z);
-    if (known == Order::open) known = order_by_ties(x, y, z);
-    if (known == Order::open) known = conditional_order();
-    return known;
+    if (judge_.far_behind(pair(x, y), pair(x, z))) return Order::nearer;
+    return judge_.order(candidate(x, y), candidate(x, z), shared(x, y, z));
 }
 
 // Finds the nearest slot of x for sure; else `rival_` is what stands in the way.
@@ -306,11 +195,16 @@ Growth Grower::grow() {
 
 void Grower::merge(std::size_t x, std::size_t y) {
     Forest& forest = branch_.forest;
-    const std::size_t a = branch_.nodes[x], b = branch_.nodes[y];
-    const std::size_t node = forest.join(a, b);
-    const double total = forest.size[node];
-    const double share_x = forest.size[a] / total, share_y = forest.size[b] / total;
-    branch_.nodes[x] = node;
+    if (with_heights_) {
+        Heights& heights = branch_.heights;
+        heights.numbers.insert(heights.numbers.end(), pair(x, y), pair(x, y) + space_.width());
+        const auto& extremes = branch_.table.extremes;
+        if (!extremes.empty()) heights.extremes.push_back(extremes[triangle(x, y)]);
+    }
+    const double total = size(x) + size(y);
+    const double share_x = size(x) / total, share_y = size(y) / total;
+    if (branch_.table.kind == Kind::energy) unite_within(x, y, share_x, share_y);
+    branch_.nodes[x] = forest.join(branch_.nodes[x], branch_.nodes[y]);
     active_.erase(std::find(active_.begin(), active_.end(), y));
     nearest_[x] = none;
     resolved_[x] = false;
@@ -325,14 +219,32 @@ void Grower::merge(std::size_t x, std::size_t y) {
     }
 }
 
+// The mean within the union of x and y.
+void Grower::unite_within(std::size_t x, std::size_t y, double share_x, double share_y) {
+    double* own = branch_.table.within_slot(x);
+    const double* other = branch_.table.within_slot(y);
+    const double* between = pair(x, y) + space_.width();
+    for (std::size_t c = 0; c < space_.width(); ++c) {
+        own[c] = share_x * share_x * own[c] + share_y * share_y * other[c] +
+                 2.0 * share_x * share_y * between[c];
+    }
+}
+
 void Grower::merge_pair(std::size_t x, std::size_t y, std::size_t z, double share_x,
                         double share_y) {
     double* here = branch_.table(x, z);
     const double* there = branch_.table(y, z);
     const std::size_t width = space_.width();
-    if (branch_.table.extremes.empty()) {
+    if (branch_.table.kind == Kind::mean) {
         for (std::size_t c = 0; c < width; ++c) here[c] = share_x * here[c] + share_y * there[c];
         space_.set_spread(here);
+        return;
+    }
+    if (branch_.table.kind == Kind::energy) {
+        for (std::size_t c = width; c < 2 * width; ++c) {
+            here[c] = share_x * here[c] + share_y * there[c];
+        }
+        set_energy(space_, branch_.table, x, z, size(x), size(z));
         return;
     }
     for (std::size_t larger = 0; larger < 2; ++larger) {
@@ -345,32 +257,46 @@ void Grower::merge_pair(std::size_t x, std::size_t y, std::size_t z, double shar
     space_.set_spread(here);
 }
 
-// A branch under one outcome of the order that stayed open, with the slots that are left.
-Branch continued(const Branch& branch, const Grower& grower, const double* difference,
-                 std::int64_t comparison, bool first, const PolynomialSpace& space) {
-    const auto& active = grower.active();
-    Branch result{Table(active.size(), branch.table.stride, !branch.table.extremes.empty()),
-                  {},
-                  branch.forest,
-                  branch.assumed,
-                  comparison,
-                  first};
+// The slots that are left, and what is known of them.
+Table remaining(const Table& table, const std::vector<std::size_t>& active) {
+    Table result(table.kind, active.size(), table.width);
     for (std::size_t i = 0; i < active.size(); ++i) {
-        result.nodes.push_back(branch.nodes[active[i]]);
+        if (!table.within.empty()) {
+            const double* within = table.within_slot(active[i]);
+            std::copy(within, within + table.width, result.within_slot(i));
+        }
         for (std::size_t j = 0; j < i; ++j) {
-            const double* numbers = branch.table(active[i], active[j]);
-            std::copy(numbers, numbers + branch.table.stride, result.table(i, j));
-            if (!branch.table.extremes.empty()) {
-                result.table.extremes[triangle(i, j)] =
-                    branch.table.extremes[triangle(active[i], active[j])];
+            const double* numbers = table(active[i], active[j]);
+            std::copy(numbers, numbers + table.stride, result(i, j));
+            if (!table.extremes.empty()) {
+                result.extremes[triangle(i, j)] = table.extremes[triangle(active[i], active[j])];
             }
         }
     }
-    Assumption assumption{branch.nodes[grower.x()], branch.nodes[grower.y()],
-                          branch.nodes[grower.z()],
-                          std::vector<double>(difference, difference + space.width())};
+    return result;
+}
+
+// An order that stayed open, and its place in the decision tree.
+struct OpenOrder {
+    NodePair near, far;
+    std::vector<double> difference;
+    std::int64_t place = DecisionTree::nothing;
+};
+
+// A branch under one outcome of an open order, with the slots that are left.
+Branch continued(const Branch& branch, const std::vector<std::size_t>& active,
+                 const OpenOrder& open, bool first, const PolynomialSpace& space) {
+    Branch result{remaining(branch.table, active),
+                  {},
+                  branch.forest,
+                  branch.heights,
+                  branch.assumed,
+                  open.place,
+                  first};
+    for (const std::size_t slot : active) result.nodes.push_back(branch.nodes[slot]);
+    Assumption assumption{open.near, open.far, open.difference};
     if (!first) {
-        std::swap(assumption.y, assumption.z);
+        std::swap(assumption.near, assumption.far);
         for (std::size_t c = 0; c < space.remainder(); ++c) assumption.difference[c] *= -1.0;
     }
     result.assumed.push_back(std::move(assumption));
@@ -378,75 +304,144 @@ Branch continued(const Branch& branch, const Grower& grower, const double* diffe
 }
 
 // Slot of every point after some merges, and the top node of every slot.
-std::pair<std::vector<std::int64_t>, std::vector<std::size_t>> slots_of(const Forest& forest) {
+Start start_of(const Forest& forest) {
     std::vector<bool> is_top(forest.n_nodes, true);
     for (std::size_t node = forest.n_points; node < forest.n_nodes; ++node) {
         is_top[static_cast<std::size_t>(forest.left[node])] = false;
         is_top[static_cast<std::size_t>(forest.right[node])] = false;
     }
-    std::vector<std::int64_t> slots(forest.n_points);
-    std::vector<std::size_t> nodes;
+    Start start{forest, std::vector<std::int64_t>(forest.n_points), {}};
     for (std::size_t node = 0; node < forest.n_nodes; ++node) {
         if (!is_top[node]) continue;
-        for (std::int32_t p = forest.head[node];; p = forest.next[static_cast<std::size_t>(p)]) {
-            slots[static_cast<std::size_t>(p)] = static_cast<std::int64_t>(nodes.size());
-            if (p == forest.tail[node]) break;
+        for (const std::size_t point : forest.members(node)) {
+            start.slots[point] = static_cast<std::int64_t>(start.nodes.size());
         }
-        nodes.push_back(node);
+        start.nodes.push_back(node);
     }
-    return {std::move(slots), std::move(nodes)};
+    return start;
+}
+
+// Follows branches, last one first.
+class Follower {
+   public:
+    Follower(const Box& box, const Ties& ties, const Task& task, StopToken& stop)
+        : box_(box),
+          ties_(ties),
+          task_(task),
+          stop_(stop),
+          tree_(PolynomialSpace(box.coordinates())) {}
+
+    DecisionTree run();
+
+   private:
+    bool begin();
+    bool advance(Branch branch);
+    bool split(const Branch& branch, const std::vector<std::size_t>& active, OpenOrder open);
+    bool cut(Branch branch, const std::vector<std::size_t>& active);
+    void set_common(const Forest& forest);
+
+    const Box& box_;
+    const Ties& ties_;
+    const Task& task_;
+    StopToken& stop_;
+    DecisionTree tree_;
+    std::vector<Branch> open_;
+    bool begun_ = false;
+};
+
+// False if there are no records.
+bool Follower::begin() {
+    Forest forest(box_.n_points);
+    for (const auto& [a, b] : task_.merges) {
+        forest.join(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
+    }
+    tree_.common.assign(task_.merges.begin(), task_.merges.end());
+    const Start start = start_of(forest);
+    Models models = make_models(box_, tree_.space(), ties_, start, task_.n_clusters > 0);
+    tree_.movements = std::move(models.movements);
+    if (!models.complete) return false;
+    open_.push_back({std::move(models.table), start.nodes, forest, std::move(models.heights), {}});
+    return true;
+}
+
+DecisionTree Follower::run() {
+    if (!begin()) return std::move(tree_);
+    while (!open_.empty()) {
+        if (stop_.stop_requested()) return std::move(tree_);
+        Branch branch = std::move(open_.back());
+        open_.pop_back();
+        if (!advance(std::move(branch))) return std::move(tree_);
+    }
+    tree_.complete = true;
+    return std::move(tree_);
+}
+
+void Follower::set_common(const Forest& forest) {
+    tree_.common.clear();
+    for (std::size_t node = box_.n_points; node < forest.n_nodes; ++node) {
+        tree_.common.emplace_back(forest.left[node], forest.right[node]);
+    }
+    begun_ = true;
+}
+
+// Each of these returns false if there are more outcomes than the limits allow.
+bool Follower::advance(Branch branch) {
+    Grower grower(box_, tree_.space(), ties_, branch, task_.n_clusters > 0, stop_);
+    const Growth growth = grower.grow();
+    if (!begun_) set_common(branch.forest);
+    switch (growth) {
+        case Growth::contradiction:
+            return true;
+        case Growth::open: {
+            if (grower.n_open() > task_.limits.n_open) return false;
+            const double* difference = grower.difference();
+            return split(
+                branch, grower.active(),
+                {grower.near(), grower.far(), {difference, difference + tree_.space().width()}});
+        }
+        case Growth::finished:
+            break;
+    }
+    if (task_.n_clusters > 0) return cut(std::move(branch), grower.active());
+    tree_.set_child(branch.parent, branch.first, ~static_cast<std::int64_t>(tree_.leaves.size()));
+    tree_.leaves.push_back(std::move(branch.forest));
+    return true;
+}
+
+bool Follower::cut(Branch branch, const std::vector<std::size_t>& active) {
+    Cutter cutter(box_, tree_.space(), ties_, branch, task_.n_clusters);
+    switch (cutter.run()) {
+        case Cutter::Result::contradiction:
+            return true;
+        case Cutter::Result::open: {
+            const double* difference = cutter.difference();
+            return split(
+                branch, active,
+                {cutter.lower(), cutter.upper(), {difference, difference + tree_.space().width()}});
+        }
+        case Cutter::Result::finished:
+            break;
+    }
+    tree_.set_child(branch.parent, branch.first, ~static_cast<std::int64_t>(tree_.leaves.size()));
+    tree_.labels.push_back(cutter.labels());
+    tree_.leaves.push_back(std::move(branch.forest));
+    return true;
+}
+
+bool Follower::split(const Branch& branch, const std::vector<std::size_t>& active, OpenOrder open) {
+    if (tree_.leaves.size() + open_.size() + 2 > task_.limits.n_leaves) return false;
+    open.place = static_cast<std::int64_t>(tree_.add_comparison(open.difference.data()));
+    tree_.set_child(branch.parent, branch.first, open.place);
+    for (const bool first : {false, true}) {
+        open_.push_back(continued(branch, active, open, first, tree_.space()));
+    }
+    return true;
 }
 
 }  // namespace
 
-DecisionTree follow(const Box& box, const Ties& ties, Merges merges, const Limits& limits,
-                    StopToken& stop) {
-    DecisionTree tree{PolynomialSpace(box.coordinates())};
-    const PolynomialSpace& space = tree.space();
-    Forest forest(box.n_points);
-    for (const auto& [a, b] : merges) {
-        forest.join(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
-    }
-    tree.common.assign(merges.begin(), merges.end());
-    auto [slots, nodes] = slots_of(forest);
-    Models models = make_models(box, space, ties, slots, nodes.size());
-    tree.movements = std::move(models.movements);
-    if (!models.complete) return tree;
-    std::vector<Branch> open;
-    open.push_back({std::move(models.table), std::move(nodes), std::move(forest), {}});
-    bool begun = false;
-    while (!open.empty()) {
-        if (stop.stop_requested()) return tree;
-        Branch branch = std::move(open.back());
-        open.pop_back();
-        Grower grower(space, ties, branch, stop);
-        const Growth growth = grower.grow();
-        if (!begun) {
-            tree.common.clear();
-            for (std::size_t node = box.n_points; node < branch.forest.n_nodes; ++node) {
-                tree.common.emplace_back(branch.forest.left[node], branch.forest.right[node]);
-            }
-            begun = true;
-        }
-        if (growth == Growth::finished) {
-            tree.set_child(branch.parent, branch.first,
-                           ~static_cast<std::int64_t>(tree.leaves.size()));
-            tree.leaves.push_back(std::move(branch.forest));
-        } else if (growth == Growth::open) {
-            if (tree.leaves.size() + open.size() + 2 > limits.n_leaves ||
-                grower.n_open() > limits.n_open) {
-                return tree;
-            }
-            const double* difference = grower.difference(grower.x(), grower.y(), grower.z());
-            const auto place = static_cast<std::int64_t>(tree.add_comparison(difference));
-            tree.set_child(branch.parent, branch.first, place);
-            for (const bool first : {false, true}) {
-                open.push_back(continued(branch, grower, difference, place, first, space));
-            }
-        }
-    }
-    tree.complete = true;
-    return tree;
+DecisionTree follow(const Box& box, const Ties& ties, const Task& task, StopToken& stop) {
+    return Follower(box, ties, task, stop).run();
 }
 
 }  // namespace certune::linkage::boxes

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "linkage/boxes/forest.h"
+#include "linkage/boxes/judging.h"
 #include "linkage/boxes/models.h"
 #include "stop_token.h"
 
@@ -48,6 +49,7 @@ class DecisionTree {
     bool complete = false;
     std::int64_t root = nothing;
     std::vector<Forest> leaves;
+    std::vector<std::vector<std::int64_t>> labels;  // of the leaves, if they are plain cuts
     std::vector<std::pair<std::int64_t, std::int64_t>> common;  // merges on the whole box
     std::vector<double> movements;
 
@@ -79,12 +81,14 @@ class DecisionTree {
 // Merges that hold already, as pairs of nodes in order.
 using Merges = std::span<const std::pair<std::int64_t, std::int64_t>>;
 
-DecisionTree follow(const Box& box, const Ties& ties, Merges merges, const Limits& limits,
-                    StopToken& stop);
+// What to follow: from which merges on, how far, and whether leaves are plain cuts into so many
+// clusters (0: they are trees).
+struct Task {
+    Merges merges;
+    Limits limits;
+    std::size_t n_clusters = 0;
+};
 
-// Lower bound of `wanted` on a part where `given` is not negative, from wanted - m * given for the
-// m >= 0 that cancels most of the linear part.
-double conditional_lower(const PolynomialSpace& space, const double* wanted, const double* given,
-                         const Part& part);
+DecisionTree follow(const Box& box, const Ties& ties, const Task& task, StopToken& stop);
 
 }  // namespace certune::linkage::boxes

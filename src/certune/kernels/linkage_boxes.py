@@ -26,6 +26,32 @@ MOST_LEAVES = 32  # a box with more cluster trees is better cut
 MOST_OPEN = 6  # so is one on which the nearest neighbours of more clusters are open
 
 
+# What the value of a pair of clusters is made of: the mean of the values of its pairs of points,
+# the least and the largest of them, or means between and within the clusters.
+MEAN, MIN_MAX, ENERGY = 0, 1, 2
+
+
+class Clusters(NamedTuple):
+    """How clusters are compared and which of them count.
+
+    Attributes
+    ----------
+    kind : int
+        MEAN, MIN_MAX or ENERGY.
+    twins : int64 array (n,), optional
+        Points with the same number are identical; by default none are.
+    n_clusters : int, default=0
+        Leaves are plain cuts into so many clusters; with 0 they are trees.
+    """
+
+    kind: int = MEAN
+    twins: Integers | None = None
+    n_clusters: int = 0
+
+
+_MEANS = Clusters()
+
+
 class Power(NamedTuple):
     """The exponent of all values: its middle and half width, and how values are compared.
 
@@ -95,15 +121,17 @@ class BoxTrees:
         Distances, or their logarithms if values are products of powers.
     products : bool
         Whether values are products of powers of the metrics instead of powers of weighted sums.
-    min_max : bool
-        Whether pairs of clusters are compared by least plus largest value instead of by the mean.
+    clusters : Clusters, optional
+        How pairs of clusters are compared, by default by the mean.
     """
 
-    def __init__(self, data: npt.ArrayLike, products: bool, min_max: bool) -> None:
+    def __init__(self, data: npt.ArrayLike, products: bool, clusters: Clusters = _MEANS) -> None:
         self._data = reals(data)
         self._products = products
-        self._min_max = min_max
-        self._core = core.Problem(self._data, products, min_max)
+        self._kind = clusters.kind
+        n = int(self._data.shape[1])
+        twins = integers(np.arange(n) if clusters.twins is None else clusters.twins)
+        self._core = core.Problem(self._data, twins, products, clusters.kind, clusters.n_clusters)
         logs = self._data if products else np.log(self._data[self._data > 0.0])
         self._largest_log = 4.0 + 2.0 * float(np.abs(logs).max(initial=0.0))
 
@@ -143,11 +171,12 @@ class BoxTrees:
     def _rounding(self, corners: Reals, power: Power) -> float:
         """Rounding errors of a record as a share of its value, up to and including a comparison.
 
-        For sums of up to n^2/4 records, n merges and a comparison (min-max: as many extremes), and
-        for the value of a pair.
+        For sums of up to n^2/4 records (energies: n^2/2), n merges and a comparison (min-max: as
+        many extremes), and for the value of a pair.
         """
         n_metrics, n = int(self._data.shape[0]), int(self._data.shape[1])
-        steps = 1024.0 + 64.0 * n + (128.0 if self._min_max else 8.0) * n * n
+        squares = {MEAN: 8.0, MIN_MAX: 128.0, ENERGY: 32.0}[self._kind]
+        steps = 2048.0 + 128.0 * n + squares * n * n
         exponent = abs(power.middle) + power.half
         if self._products:
             exponent *= float(np.abs(corners).sum())

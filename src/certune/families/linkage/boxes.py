@@ -25,8 +25,16 @@ from certune.families.linkage.combining import shift_for
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.sweeping import start_from_duplicates
 from certune.families.linkage.utility import Utility
-from certune.kernels.linkage import Pruning, prune
-from certune.kernels.linkage_boxes import BoxTrees, Power, Ties
+from certune.kernels.linkage import CUT, Pruning, prune
+from certune.kernels.linkage_boxes import (
+    ENERGY,
+    MEAN,
+    MIN_MAX,
+    BoxTrees,
+    Clusters,
+    Power,
+    Ties,
+)
 
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.uint64]
@@ -101,7 +109,10 @@ class BoxProblem:
             exponents = np.frexp([metric.max() for metric in data])[1]
             self._sizes = np.ldexp(1.0, exponents - exponents.max())
             data = np.ldexp(data, -exponents[:, None, None])
-        self._trees = BoxTrees(data, products, self.kind == "min-max")
+        kind = {"min-max": MIN_MAX, "energy": ENERGY}.get(self.kind, MEAN)
+        n_clusters = self.pruning.k if self.pruning.objective == CUT else 0
+        clusters = Clusters(kind, self.instance.duplicate_of, n_clusters)
+        self._trees = BoxTrees(data, products, clusters)
 
     @property
     def start(self) -> Reuse:
@@ -144,8 +155,7 @@ class BoxProblem:
         bound = BoxBound(view.least, view.most, importance, view.outlook.n_leaves, handed_on)
         return bound, view.outlook.coarse
 
-    def _score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Fraction:
-        labels = prune(self.pruning, left, right)
+    def _score(self, labels: NDArray[np.int64]) -> Fraction:
         key = labels.tobytes()
         value = self._scores.get(key)
         if value is None:
@@ -159,7 +169,12 @@ class BoxProblem:
         movements = power_first(tree.movements, place.power)
         if not tree.complete:
             return _Trees(None, common, movements)
-        utilities = [self._score(left, right) for left, right in tree.leaves]
+        partitions = (
+            tree.labels
+            if self.pruning.objective == CUT
+            else (prune(self.pruning, left, right) for left, right in tree.leaves)
+        )
+        utilities = [self._score(labels) for labels in partitions]
         different = sorted(set(utilities))
         ranks = {value: rank for rank, value in enumerate(different)}
         tree.set_values(np.array([ranks[value] for value in utilities], dtype=np.int64))

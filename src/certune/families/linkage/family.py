@@ -446,8 +446,8 @@ class Linkage(Family):
 
     @property
     def bounds_boxes(self) -> bool:
-        """Linkage values have models on boxes of parameters; energies and heights have none yet."""
-        return self.kind != "energy" and self.objective.name != "cut"
+        """Linkage values have models on boxes of parameters."""
+        return True
 
     def strata(self) -> list[Box]:
         """Return boxes that together hold every setting; product linkage is cut at ties."""
