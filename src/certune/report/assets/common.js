@@ -1,0 +1,148 @@
+"use strict";
+// What every page of certune shares: numbers, colours, themes, axes, tables that sort, files to save.
+const certune = (function () {
+  const findings = JSON.parse(document.getElementById("findings").textContent);
+  const root = document.documentElement;
+  const axis = findings.axis;
+  const charts = [];
+
+  // Numbers as people write them.
+  const shown = (value, digits = 5) =>
+    value === null || value === undefined ? "unknown" : String(Number(Number(value).toPrecision(digits)));
+  const escaped = (text) =>
+    String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+  const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
+  const narrow = () => window.innerWidth < 640;
+
+  // Themes: that of the system until the reader chooses.
+  const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+  function applyTheme() {
+    root.dataset.theme = chosen || (prefersDark.matches ? "dark" : "light");
+    const button = document.getElementById("theme");
+    button.textContent = root.dataset.theme === "dark" ? "Light" : "Dark";
+    button.setAttribute("aria-label", `Change to ${root.dataset.theme === "dark" ? "light" : "dark"} colours`);
+    draw();
+  }
+  prefersDark.addEventListener("change", applyTheme);
+
+  // Functions of the parameter as points of a line: steps have two points for each piece.
+  function points(curve) {
+    const rows = [];
+    if (!curve.steps) {
+      curve.places.forEach((x, i) => rows.push([x, curve.values[i]]));
+      return rows;
+    }
+    curve.values.forEach((value, i) => {
+      rows.push([curve.places[i], value], [curve.places[i + 1], value]);
+    });
+    return rows;
+  }
+  function valueAt(curve, x) {
+    const { places, values, steps } = curve;
+    let low = 0, high = places.length - 2;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (places[middle] <= x) low = middle; else high = middle - 1;
+    }
+    if (steps) return values[low];
+    const a = values[low], b = values[low + 1];
+    if (a === null || b === null) return null;
+    return a + ((b - a) * (x - places[low])) / (places[low + 1] - places[low] || 1);
+  }
+
+  function textStyle() { return { color: colour("ink"), fontFamily: getComputedStyle(document.body).fontFamily }; }
+  function axisStyle(extra) {
+    return Object.assign({
+      axisLabel: { color: colour("soft"), hideOverlap: true, formatter: (v) => shown(v, 4) },
+      axisLine: { lineStyle: { color: colour("rule") } }, axisTick: { lineStyle: { color: colour("rule") } },
+      splitLine: { show: false }, nameTextStyle: { color: colour("ink"), fontSize: 13 },
+    }, extra);
+  }
+  function parameterAxis(extra) {
+    return axisStyle(Object.assign({
+      type: axis.logarithmic ? "log" : "value", name: axis.name, nameLocation: "middle", nameGap: 28,
+      min: axis.low, max: axis.high,
+    }, extra));
+  }
+  function tooltip(extra) {
+    return Object.assign({
+      confine: true, backgroundColor: colour("raised"), borderColor: colour("rule"), textStyle: textStyle(),
+    }, extra);
+  }
+  const zoom = () => [{ type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl" }, {
+    type: "slider", filterMode: "none", height: 22, bottom: 6, textStyle: { color: colour("soft") },
+    labelFormatter: (v) => shown(v, 4), showDataShadow: false, brushSelect: false,
+  }];
+
+  function chart(id, make) {
+    const box = document.getElementById(id);
+    if (!box) return null;
+    const made = { box, make, view: null };
+    charts.push(made);
+    return made;
+  }
+  function draw() {
+    for (const item of charts) {
+      if (item.view) item.view.dispose();
+      item.view = echarts.init(item.box, null, { renderer: "canvas" });
+      item.view.setOption(Object.assign({
+        animation: false, textStyle: textStyle(), backgroundColor: "transparent",
+        aria: { enabled: false },
+      }, item.make()));
+      if (item.after) item.after(item.view);
+    }
+  }
+
+  // Cividis, which colour-blind readers can tell apart.
+  const ramp = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+  function heat(share) {
+    const at = Math.max(0, Math.min(1, share)) * (ramp.length - 1), i = Math.min(ramp.length - 2, Math.floor(at)), t = at - i;
+    const [a, b] = [ramp[i], ramp[i + 1]].map((hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16)));
+    return `rgb(${a.map((v, k) => Math.round(v + t * (b[k] - v))).join(",")})`;
+  }
+  function bounds(values) { const known = values.filter((v) => v !== null); return [Math.min(...known), Math.max(...known)]; }
+  function lines(names, series, xAxis, label) {
+    return {
+      grid: { left: narrow() ? 56 : 70, right: 18, top: 40, bottom: 48 },
+      legend: { top: 0, textStyle: { color: colour("ink") }, data: names },
+      tooltip: tooltip({ trigger: "axis", valueFormatter: (v) => shown(v) }),
+      xAxis, yAxis: axisStyle({ type: "value", scale: true, name: narrow() ? "" : label, nameLocation: "middle", nameGap: 52, splitNumber: 4,
+        splitLine: { show: true, lineStyle: { color: colour("rule"), opacity: 0.6 } } }),
+      series,
+    };
+  }
+  const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D3B", "#7A5CA8", "#A3A500", "#B0413E"];
+  const shade = (k) => (k < 0 ? colour("soft") : palette[k % palette.length]);
+
+  // Tables sort by the column whose title is pressed.
+  for (const button of document.querySelectorAll("th button")) {
+    button.addEventListener("click", () => {
+      const cell = button.closest("th"), table = cell.closest("table"), body = table.tBodies[0];
+      const column = Array.from(cell.parentNode.children).indexOf(cell);
+      const down = cell.getAttribute("aria-sort") === "ascending";
+      for (const other of cell.parentNode.children) other.removeAttribute("aria-sort");
+      cell.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const key = (row) => { const text = row.children[column].textContent; const n = Number(text); return text.trim() === "" || Number.isNaN(n) ? text : n; };
+      const rows = Array.from(body.rows).sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1); });
+      rows.forEach((row) => body.appendChild(row));
+    });
+  }
+  function save(name, type, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+  document.getElementById("theme").addEventListener("click", () => { chosen = root.dataset.theme === "dark" ? "light" : "dark"; applyTheme(); });
+  let pending = null;
+  window.addEventListener("resize", () => { clearTimeout(pending); pending = setTimeout(draw, 120); });
+  window.addEventListener("beforeprint", () => { const before = chosen; chosen = "light"; applyTheme(); chosen = before; });
+  window.addEventListener("afterprint", applyTheme);
+  const written = (id) => document.getElementById(id).textContent;
+  document.getElementById("save-json").addEventListener("click", () => save("findings.json", "application/json", written("findings")));
+  const table = document.getElementById("save-csv");
+  table.addEventListener("click", () => save(table.dataset.file, "text/csv", JSON.parse(written("table"))));
+  return { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, shade, start: applyTheme };
+})();
