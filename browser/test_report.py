@@ -1,7 +1,8 @@
-"""The report in a real browser: three widths, light and dark, from a file, offline."""
+"""The reports in a real browser: three widths, light and dark, from a file, offline; and axe."""
 
 import itertools
 import shutil
+from importlib.resources import files
 
 import pytest
 from selenium import webdriver
@@ -17,31 +18,66 @@ FLAGS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def write_tuning(path):
     instances = ct.datasets.random_clustering(10, n_clusters=3, n_per_cluster=5, spread=0.4)
     result = ct.tune(ct.Linkage(alpha=(-3, 3)), instances[:7])
-    path = tmp_path_factory.mktemp("report") / "report.html"
     result.report(path, instances[7:])
+
+
+def write_map(path):
+    metrics = ("euclidean", "cityblock")
+    instances = ct.datasets.digits_clustering(2, n_per_class=4, metrics=metrics)
+    family = ct.Linkage("power-mean", alpha=(0.5, 3), weights="tune", n_metrics=2)
+    ct.tune(family, instances, timeout=20).report(path)
+
+
+def write_folds(path):
+    instances = ct.datasets.breast_cancer_classification(6, 40, 20)
+    ct.tune(ct.RegularizedLogistic(standardize=True), instances[:4]).report(path, instances[4:])
+
+
+def write_online(path):
+    instances = ct.datasets.random_clustering(40, n_clusters=3, n_per_cluster=5, spread=0.4)
+    family = ct.Linkage("energy", alpha=(0.1, 4), objective="cut")
+    tuner = ct.OnlineTuner(family, random_state=0)
+    for instance in instances:
+        tuner.update(instance)
+    tuner.report(path)
+
+
+PAGES = {"tuning": write_tuning, "map": write_map, "folds": write_folds, "online": write_online}
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def page(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    PAGES[request.param](path)
     return path.as_uri()
 
 
-@pytest.fixture(params=itertools.product((390, 820, 1440), ("light", "dark")), ids=str)
-def browser(request, tmp_path):
-    width, theme = request.param
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path}"):
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(params=itertools.product((390, 820, 1440), ("light", "dark")), ids=str)
+def browser(request, driver):
+    width, theme = request.param
     screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     scheme = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
     driver.theme = theme
-    yield driver
-    driver.quit()
+    for log in ("browser", "performance"):
+        driver.get_log(log)
+    return driver
 
 
 def test_the_page_works(browser, page):
@@ -59,10 +95,20 @@ def test_the_page_works(browser, page):
         assert chart.find_elements(By.TAG_NAME, "canvas") and chart.get_attribute("aria-label")
 
 
+def test_nothing_is_hard_to_reach(browser, page):
+    browser.get(page)
+    browser.execute_script((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
+    found = browser.execute_async_script(
+        "const done = arguments[0]; axe.run().then((found) => done(found.violations.map("
+        "(item) => [item.impact, item.id, item.nodes.map((node) => node.html)])))"
+    )
+    assert found == []
+
+
 def test_keys_and_buttons(browser, page):
     browser.get(page)
     browser.find_element(By.ID, "landscape").send_keys(Keys.ARROW_RIGHT)
-    assert "mean utility" in browser.find_element(By.ID, "spoken").get_attribute("textContent")
+    assert "mean " in browser.find_element(By.ID, "spoken").get_attribute("textContent")
     browser.find_element(By.ID, "theme").click()
     changed = browser.execute_script("return document.documentElement.dataset.theme")
     assert changed != browser.theme

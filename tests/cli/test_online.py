@@ -82,6 +82,69 @@ def test_pictures(folder, tmp_path):
     assert names == ["density.png", "regret.png"]
 
 
+def table(path, columns):
+    rows = [columns, *zip(*columns.values(), strict=True)]
+    path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+
+
+def test_tables_are_played_like_arrays(folder, tmp_path):
+    (tmp_path / "tables").mkdir()
+    for number, item in enumerate(INSTANCES):
+        x, y = item.points.T.tolist()
+        columns = {"x": x, "y": y, "label": item.target.tolist()}
+        table(tmp_path / "tables" / f"{number:03d}.csv", columns)
+    arrays = json_lines(run(folder, "--state", tmp_path / "a", "--json"))
+    tables = json_lines(
+        run(tmp_path / "tables", "--state", tmp_path / "t", "--json", "--target", "label")
+    )
+    assert [row["utility"] for row in tables[:-1]] == [row["utility"] for row in arrays[:-1]]
+    assert tables[-1] == arrays[-1]
+    np.savez(tmp_path / "tables" / "more.npz", points=item.points, target=item.target)
+    mixed = run(tmp_path / "tables", "--state", tmp_path / "m", "--target", "label")
+    assert mixed.exit_code == 1 and "keep one kind" in mixed.stderr
+
+
+def test_a_table_is_divided_for_families_that_learn(tmp_path):
+    (tmp_path / "tables").mkdir()
+    for number in range(2):
+        item = ct.datasets.breast_cancer_classification(1, 30, 10, random_state=number)[0]
+        columns = {"a": item.X[:, 0], "b": item.X[:, 1], "y": item.y}
+        table(tmp_path / "tables" / f"{number}.csv", columns)
+    command = ["online", str(tmp_path / "tables"), "--state", str(tmp_path / "s"), "--json"]
+    found = CliRunner().invoke(
+        main, [*command, "--family", "logistic", "--standardize", "--target", "y", "--cv", "3"]
+    )
+    assert [row["instance"] for row in json_lines(found)[:-1]] == ["0.csv", "1.csv"]
+
+
+def test_the_page_is_written_at_the_end_or_from_the_state(folder, tmp_path):
+    state, page = tmp_path / "run.state", tmp_path / "page.html"
+    result = run(folder, "--state", state, "--report", page)
+    assert result.exit_code == 0 and f"written: {page}" in result.stdout
+    assert 'id="regret"' in page.read_text()
+    made = CliRunner().invoke(main, ["report", str(state)])
+    assert made.exit_code == 0 and f"written: {state}.html" in made.stdout
+    assert 'id="dispersion"' in (tmp_path / "run.state.html").read_text()
+    opened = CliRunner().invoke(main, ["open", str(state), "--print"])
+    assert opened.stdout.startswith("file:///")
+    shown = CliRunner().invoke(main, ["show", str(state), "--instances"])
+    assert "What did not knowing cost?" in shown.stdout and "006" in shown.stdout
+    found = CliRunner().invoke(main, ["show", str(state), "--json"])
+    assert json.loads(found.stdout)["n_rounds"] == 7
+
+
+def test_a_state_that_cannot_be_reported_is_a_one_line_error(folder, tmp_path):
+    state = tmp_path / "run.state"
+    run(folder, "--state", state, "--rounds", 2)
+    content = state.read_bytes()
+    state.write_bytes(content[:200])
+    result = CliRunner().invoke(main, ["report", str(state)])
+    assert result.exit_code == 1 and len(result.stderr.splitlines()) == 1
+    state.write_bytes(content.split(b"\n")[0] + b"\n")
+    result = CliRunner().invoke(main, ["report", str(state)])
+    assert result.exit_code == 1 and "no finished round" in result.stderr
+
+
 def test_distances_and_k_can_be_given(tmp_path):
     instance = INSTANCES[0]
     np.savez(
@@ -93,7 +156,7 @@ def test_distances_and_k_can_be_given(tmp_path):
 
 def test_an_empty_folder_is_refused(tmp_path):
     result = run(tmp_path, "--state", tmp_path / "state")
-    assert result.exit_code == 1 and "has no .npz file of arrays" in result.stderr
+    assert result.exit_code == 1 and "has no CSV or .npz file" in result.stderr
 
 
 @pytest.mark.parametrize(

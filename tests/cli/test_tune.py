@@ -231,7 +231,10 @@ MISTAKES = {
     ("resume", "data"): "there is nothing to continue",
     ("open", "data"): "no run directory",
     ("init", "empty"): "the folder empty is empty",
-    ("online", "data", "--state", "s"): "has no .npz file of arrays (it has d0.csv",
+    ("online", "data", "--state", "s"): "say which column of data/d0.csv has the labels: --target",
+    ("online", "data", "--state", "s", "--target", "lable"): "did you mean 'label'",
+    ("online", "data", "--state", "s", "--target", "label", "--cv", "3"): "cv has no meaning for",
+    ("online", "notes", "--state", "s"): "has no CSV or .npz file (it has notes.pdf)",
     ("online", "empty", "--state", "s"): "it is empty",
     ("online", "-", "--state", "s"): "no path to an instance came on stdin",
 }
@@ -240,6 +243,8 @@ MISTAKES = {
 @pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
 def test_a_mistake_is_one_line_with_a_remedy(run, place, arguments):
     (place / "empty").mkdir()
+    (place / "notes").mkdir()
+    (place / "notes" / "notes.pdf").touch()
     failed = run(*arguments, exit_code=1)
     message = " ".join(failed.stderr.split())
     assert message.startswith("Error: ") and MISTAKES[arguments] in message
@@ -262,14 +267,18 @@ def examples_of(command):
 def test_examples_of_help_run(run, place):
     (place / "mymodule.py").write_text(OWN)
     ran = []
-    for command in ("tune", "resume", "show", "report", "open", "verify", "init", "check"):
+    (place / "instances").mkdir()
+    for number, item in enumerate(ct.datasets.random_clustering(2, 3, 4)):
+        np.savez(place / "instances" / f"{number}.npz", points=item.points, target=item.target)
+    commands = ("tune", "resume", "show", "report", "open", "verify", "init", "check", "online")
+    for command in commands:
         for example in examples_of(command):
             arguments = shlex.split(example)
             if command == "open":
                 arguments.append("--print")
             run(*arguments)
             ran.append(example)
-    assert len(ran) >= 14
+    assert len(ran) >= 16
 
 
 def test_metrics_are_those_of_the_family():

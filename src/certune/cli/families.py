@@ -244,8 +244,8 @@ def given_settings(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value not in (None, ())}
 
 
-def chosen_family(name: str, options: dict[str, Any]) -> tuple[Family, FamilyCommand]:
-    """Take the options of a family out of all options; return it and how to read its instances.
+def chosen_family(name: str, options: dict[str, Any]) -> Family:
+    """Take the options of a family out of all options and return it.
 
     Raises
     ------
@@ -258,4 +258,4 @@ def chosen_family(name: str, options: dict[str, Any]) -> tuple[Family, FamilyCom
         if key not in command.options:
             shown = "neighbors" if key == "n_neighbors" else key.replace("_", "-")
             raise click.UsageError(f"--{shown} does not belong to --family {name}")
-    return command.make(given), command
+    return command.make(given)

@@ -1,20 +1,24 @@
 """``certune online``: a learner over a folder or a stream of instances, stopped and continued.
 
-An instance is a file of arrays (``.npz``, without pickled objects).  The state of the run is a file
-to which each finished round is appended; running the same command again continues it.
+An instance is a table (CSV) or a file of arrays (``.npz``, without pickled objects).  The state of
+the run is a file to which each finished round is appended; running the same command again continues
+it.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from certune.cli.families import chosen_family, family_options
+from certune.cli.tables import settings_of_tables, table_settings
 from certune.errors import CertuneError, InputError
 
 if TYPE_CHECKING:
@@ -24,10 +28,19 @@ if TYPE_CHECKING:
 Reader = Callable[[Path], Any]
 
 
-@click.command()
+EPILOG = """\b
+Examples:
+  certune online data/ --target label --state run.state --report run.html
+  certune online instances/ --state arrays.state --learner semi-bandit
+  certune report run.state
+"""
+
+
+@click.command(epilog=EPILOG)
 @click.argument("source")
 @click.option("--state", type=click.Path(dir_okay=False, path_type=Path), required=True,
               help="File that keeps the run; an existing one is continued.")  # fmt: skip
+@settings_of_tables
 @family_options
 @click.option("--learner", help="exponential-weights, semi-bandit, fixed-share or random-grid; by "
               "default random-grid for the log-loss and exponential-weights else.")  # fmt: skip
@@ -42,6 +55,8 @@ Reader = Callable[[Path], Any]
 @click.option("--rounds", type=click.IntRange(min=1), help="Stop after so many rounds in all.")
 @click.option("--plot", type=click.Path(file_okay=False, path_type=Path),
               help="Folder for pictures of the regret and of the density.")  # fmt: skip
+@click.option("--report", "page", type=click.Path(dir_okay=False, path_type=Path),
+              help="Page to write at the end: regret, what was played, dispersion.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, and a last one.")
 def online(
     source: str,
@@ -50,41 +65,59 @@ def online(
     learner: str | None,
     rounds: int | None,
     plot: Path | None,
+    page: Path | None,
     as_json: bool,
     seed: int | None,
     **options: Any,
 ) -> None:
     """Tune an algorithm while instances arrive, with vanishing regret.
 
-    SOURCE is a folder of .npz files, taken in the order of their names, or - for a stream: one path
-    a line on stdin. A file holds, for linkage, the arrays points (or distances), target and, if it
-    is not the number of targets, k; for labeling, points (or distances), labeled and truth; for
-    logistic and linear regression, X, y, X_val and y_val. Ctrl-C stops at once, and at most the
-    round under way is lost; the same command continues with the files that were not used yet (a
-    stream goes on where the caller does).
+    SOURCE is a folder of files, taken in the order of their names, or - for a stream: one path a
+    line on stdin. Each file is a round: a CSV file, whose column --target has the labels (families
+    other than linkage learn from its rows but the first of --cv folds, and are judged on that), or
+    an .npz file of arrays. That holds, for linkage, points (or distances), target and, if it is not
+    the number of targets, k; for labeling, points (or distances), labeled and truth; for logistic
+    and linear regression, X, y, X_val and y_val. Ctrl-C stops at once, and at most the round under
+    way is lost; the same command continues with the files that were not used yet (a stream goes on
+    where the caller does).
     """
+    from certune.cli.running import read_single
+    from certune.cli.scenario import Scenario
     from certune.online import OnlineTuner
 
     try:
-        family, command = chosen_family(family_name, options)
+        tables = table_settings(options)
+        if family_name != "logistic":
+            # Distances are computed from the data; logistic regression scales by its own rows.
+            tables["standardize"] = options.pop("standardize", None)
+        family = chosen_family(family_name, options)
+        read = partial(read_single, Scenario({"name": family_name}, tables))
         learner = learner or _default_learner(family)
         with OnlineTuner(
             family, random_state=seed, learner=learner, state=state, **options
         ) as tuner:
             if tuner.n_rounds:
                 click.echo(f"continuing after round {tuner.n_rounds}", err=True)
-            paths = _paths(source, tuner, command.read_instance)
-            interrupted = _run(tuner, paths, command.read_instance, rounds, as_json)
+            paths = _paths(source, tuner, read)
+            interrupted = _run(tuner, paths, read, rounds, as_json)
             if tuner.n_rounds or not interrupted:
                 _report(tuner, as_json)
             if plot is not None and tuner.n_rounds:
                 _make_folder(plot)
                 tuner.plot_regret(plot / "regret.png")
                 tuner.plot_density(plot / "density.png")
+            if page is not None and tuner.n_rounds:
+                command_line = shlex.join(["certune", *sys.argv[1:]])
+                tuner.report(page, title=_title(family_name, source), command=command_line)
+                click.echo(f"written: {page}", err=as_json)
     except CertuneError as error:
         raise click.ClickException(str(error)) from None
     if interrupted:
         sys.exit(130)
+
+
+def _title(family_name: str, source: str) -> str:
+    return f"{family_name}, online" if source == "-" else f"{family_name}, online: {source}"
 
 
 def _make_folder(path: Path) -> None:
@@ -123,16 +156,23 @@ def _paths(source: str, tuner: OnlineTuner, read: Reader) -> Iterator[Path]:
     if source == "-":
         yield from (Path(line.strip()) for line in sys.stdin if line.strip())
         return
+    from certune.data.doors import SUFFIXES
+
     folder = Path(source)
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; pass one with .npz files, or - for a stream")
-    paths = sorted(folder.glob("*.npz"))
+        raise InputError(f"{folder} is not a folder; pass one with files, or - for a stream")
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in (*SUFFIXES, ".npz"))
     if not paths and not tuner.n_rounds:
         found = sorted(path.name for path in folder.iterdir())
         there = f"it has {', '.join(found[:5])}" if found else "it is empty"
         raise InputError(
-            f"the folder {folder} has no .npz file of arrays ({there}); write instances with "
-            "numpy.savez, or tune CSV files with certune tune"
+            f"the folder {folder} has no CSV or .npz file ({there}); write arrays with numpy.savez"
+        )
+    kinds = sorted({path.suffix.lower() == ".npz" for path in paths})
+    if len(kinds) > 1:
+        raise InputError(
+            f"the folder {folder} has tables and .npz files, {paths[0].name} among them: keep one "
+            "kind in it"
         )
     if len(paths) < tuner.n_rounds:
         raise InputError(

@@ -68,6 +68,15 @@ def write_run(folder: Path, scenario: Scenario, result: Any, findings: Findings)
     return [*paths, folder / REPORT]
 
 
+def is_online_state(path: Path) -> bool:
+    """Tell whether a file looks like the state of an online run."""
+    try:
+        with open(path, "rb") as file:
+            return b'"certune online' in file.read(100)
+    except OSError:
+        return False
+
+
 def read_findings(folder: Path) -> Findings:
     """Read the findings of a run.
 

@@ -14,7 +14,8 @@ import numpy as np
 from certune.cli.families import FAMILIES
 from certune.cli.scenario import Scenario
 from certune.cli.stages import stage
-from certune.data.doors import Purposes, files_of, instances_of, samples_from_files
+from certune.data.csv_file import read_csv
+from certune.data.doors import Purposes, files_of, instances_of, samples_from_files, samples_of
 from certune.data.tasks import TASKS, Sample
 from certune.errors import InputError, ParameterError
 from certune.suggestions import suggested
@@ -238,17 +239,37 @@ def _task_options(scenario: Scenario, task: str) -> dict[str, Any]:
     return given
 
 
+def purposes_of(scenario: Scenario, path: Path) -> Purposes:
+    """Return what the columns of its tables are for; raise if none has the labels."""
+    data = scenario.data
+    if not data.get("target"):
+        raise ParameterError(
+            f"say which column of {path} has the labels: --target NAME (target = in a file)"
+        )
+    return Purposes(
+        data["target"], data.get("group"), data.get("features"), data.get("categorical") or ()
+    )
+
+
+def read_single(scenario: Scenario, path: Path) -> Any:
+    """Return one instance of a file of arrays, or of a table.
+
+    For tasks that divide their rows it is the first fold.
+    """
+    if path.suffix == ".npz":
+        return FAMILIES[scenario.family_name].read_instance(path)
+    data, task = scenario.data, task_of(scenario)
+    purposes = purposes_of(scenario, path)
+    tables = [read_csv(path, data.get("encoding"), data.get("delimiter"))]
+    samples = samples_of(tables, [path.stem], purposes)
+    return instances_of(samples, task, _task_options(scenario, task))[0]
+
+
 def _from_tables(
     scenario: Scenario, family: Family, files: Sequence[Path], holdout: float, seed: int
 ) -> Problem:
     data, task = scenario.data, task_of(scenario)
-    if not data.get("target"):
-        raise ParameterError(
-            f"say which column of {files[0]} has the labels: --target NAME (target = in a file)"
-        )
-    purposes = Purposes(
-        data["target"], data.get("group"), data.get("features"), data.get("categorical") or ()
-    )
+    purposes = purposes_of(scenario, files[0])
     options = _task_options(scenario, task)
     samples = samples_from_files(files, purposes, data.get("encoding"), data.get("delimiter"))
     if not holdout:

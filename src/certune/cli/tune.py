@@ -13,6 +13,7 @@ import click
 from certune.cli.families import FAMILIES, given_settings, settings_of_families
 from certune.cli.refusals import refusing
 from certune.cli.scenario import Scenario, read_scenario
+from certune.cli.tables import settings_of_tables, table_settings
 from certune.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -38,42 +39,13 @@ def completed_families(context: Any, parameter: Any, incomplete: str) -> list[st
 @click.command(epilog=EPILOG)
 @click.argument("family", shell_complete=completed_families)
 @click.argument("data", nargs=-1, type=click.Path())
-@click.option("--target", help="Column with the true cluster or class of every row.")
 @click.option("--group", help="Column that divides the rows into instances.")
-@click.option(
-    "--features",
-    multiple=True,
-    metavar="COLUMN",
-    help="Columns to use, once for each or with commas; by default all others.",
-)
-@click.option(
-    "--categorical",
-    multiple=True,
-    metavar="COLUMN",
-    help="Columns whose numbers are codes of categories.",
-)
-@click.option(
-    "--distance",
-    "distances",
-    multiple=True,
-    metavar="NAME",
-    help="Distance of points, for linkage and labeling; several make several metrics.",
-)
-@click.option(
-    "--cv",
-    type=click.IntRange(min=2),
-    help="Number of folds of logistic and linear regression and of labeling; 5 by default.",
-)
-@click.option(
-    "--k", type=click.IntRange(min=1), help="Number of clusters; by default that of the labels."
-)
 @click.option(
     "--task",
     type=click.Choice(["clustering", "labeling", "classification", "regression"]),
     help="How tables become instances of a family of your own.",
 )
-@click.option("--encoding", help="Encoding of the files, if it is not UTF-8 or UTF-16.")
-@click.option("--delimiter", help="Character between fields, if it is not recognised.")
+@settings_of_tables
 @settings_of_families
 @click.option(
     "--holdout",
@@ -183,12 +155,8 @@ def scenario_from(family: str, data: tuple[str, ...], options: dict[str, Any]) -
         options["standardize"] = True
     given = {
         "data": {
-            key: _listed(options.get(key)) if key in ("features", "categorical", "distances")
-            else options.get(key)
-            for key in (
-                "target", "group", "features", "categorical", "distances", "standardize", "k",
-                "cv", "task", "encoding", "delimiter",
-            )
+            **table_settings(options),
+            **{key: options.get(key) for key in ("group", "standardize", "task")},
         },
         "split": {key: options.get(key) for key in ("holdout", "seed")},
         "run": {key: options.get(key) for key in ("timeout", "gap", "jobs")},
@@ -231,8 +199,3 @@ def _over_file(
         {**stored.split, **sections["split"]},
         {**stored.run, **sections["run"]},
     )
-
-
-def _listed(values: tuple[str, ...] | None) -> list[str] | None:
-    names = [name.strip() for value in values or () for name in value.split(",") if name.strip()]
-    return names or None

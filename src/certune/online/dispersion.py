@@ -240,10 +240,17 @@ def dispersion(
     if scale == "log":
         collected = [line.logarithms() for line in collected]
         domains = [(math.log(low), math.log(high)) for low, high in domains]
+    longest = max(high - low for low, high in domains)
+    return measured(
+        collected, default_widths(longest) if widths is None else _checked_widths(widths)
+    )
+
+
+def measured(collected: list[Discontinuities], widths: FloatArray) -> Dispersion:
+    """Measure how discontinuities along every line spread out, in windows of these widths."""
     sizes = _sizes(collected[0].n_functions)
-    chosen = _checked_widths(widths, max(high - low for low, high in domains))
     windows = [
-        [[part.worst_window(width) for part in parts] for width in chosen.tolist()]
+        [[part.worst_window(width) for part in parts] for width in widths.tolist()]
         for parts in ([line.prefix(size) for line in collected] for size in sizes.tolist())
     ]
     at_least = np.array([[max(w.at_least for w in row) for row in rows] for rows in windows])
@@ -251,10 +258,10 @@ def dispersion(
     worst = [int(np.argmax([window.at_most for window in row])) for row in windows[-1]]
     exponent = _exponent(collected, sizes)
     pile, pile_exponent = _pile(collected, sizes)
-    rate, root = _fit(sizes, chosen, at_most)
+    rate, root = _fit(sizes, widths, at_most)
     return Dispersion(
         sizes=sizes,
-        widths=chosen,
+        widths=widths,
         at_least=at_least,
         at_most=at_most,
         windows=tuple(row[i] for row, i in zip(windows[-1], worst, strict=True)),
@@ -304,9 +311,12 @@ def _domains(lines: list[list[DualFunction]]) -> list[tuple[float, float]]:
     return [(line[0].low, line[0].high) for line in lines]
 
 
-def _checked_widths(widths: npt.ArrayLike | None, length: float) -> FloatArray:
-    if widths is None:
-        return length * np.geomspace(NARROWEST_SHARE, 1.0, N_WIDTHS)
+def default_widths(length: float) -> FloatArray:
+    """Return widths of windows from a small share of a length to all of it."""
+    return length * np.geomspace(NARROWEST_SHARE, 1.0, N_WIDTHS)
+
+
+def _checked_widths(widths: npt.ArrayLike) -> FloatArray:
     try:
         chosen = np.unique(np.asarray(widths, dtype=np.float64))
     except (TypeError, ValueError):

@@ -32,6 +32,28 @@ SHARES = 0.5 ** np.arange(31)
 
 
 @dataclass(frozen=True)
+class Played:
+    """What is kept of a round to show it.
+
+    Attributes
+    ----------
+    name, fingerprint : str
+        The instance, empty if only functions were given.
+    line, position : int and float
+        Where it was played.
+    utility, best : float
+        What was earned, and the best that any parameter of the lines earns on this instance.
+    """
+
+    name: str
+    fingerprint: str
+    line: int
+    position: float
+    utility: float
+    best: float
+
+
+@dataclass(frozen=True)
 class _Checkpoint:
     n_rounds: int
     best: Bounds
@@ -62,6 +84,7 @@ class Ledger:
         self._expected: float | None = 0.0
         self._curve: list[_Checkpoint] = []
         self._next_checkpoint = 1
+        self.played: list[Played] = []
         self.n_rounds = 0
 
     def enter(self, finished: Round, expected: tuple[float, float] | None) -> None:
@@ -78,6 +101,17 @@ class Ledger:
             gaps, certain = changes_of(dual)
             self._gaps[number].append(gaps)
             self._changes[number].append(certain)
+        best = max(float(dual.max()) for dual in finished.duals)
+        self.played.append(
+            Played(
+                finished.name,
+                finished.instance,
+                finished.line,
+                finished.position,
+                finished.utility,
+                max(best, finished.utility),
+            )
+        )
         self.n_rounds += 1
 
     def mark(self, learner: Learner) -> None:

@@ -38,6 +38,8 @@ class Round:
         The utility along every line.
     points, values : float array
         Positions that the learner asked for, and the utilities there.
+    name : str
+        What the user calls the instance.
     """
 
     number: int
@@ -49,6 +51,7 @@ class Round:
     duals: tuple[DualFunction, ...]
     points: FloatArray
     values: FloatArray
+    name: str = ""
 
     @property
     def utility(self) -> float:
@@ -70,6 +73,7 @@ class Round:
             "position": self.position,
             "utility": [list(bound.as_integer_ratio()) for bound in self.utility_bounds],
             "instance": self.instance,
+            "name": self.name,
             "duals": [to_json(dual) for dual in self.duals],
             "points": self.points.tolist(),
             "values": self.values.tolist(),
@@ -107,6 +111,7 @@ class Round:
             duals=tuple(from_json(stored) for stored in record["duals"]),
             points=np.array(record["points"], dtype=np.float64),
             values=np.array(record["values"], dtype=np.float64),
+            name=record.get("name", ""),
         )
 
     def _is_played_on(self, lines: tuple[Line, ...]) -> bool:
@@ -115,6 +120,7 @@ class Round:
         return (
             type(self.number) is int
             and isinstance(self.instance, str)
+            and isinstance(self.name, str)
             and self.line >= 0
             and line.low <= self.position <= line.high
             and self.utility_bounds[0] <= self.utility_bounds[1]

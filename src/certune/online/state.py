@@ -14,6 +14,8 @@ from certune.online.lines import Line
 from certune.runs.journal import Journal
 
 FORMAT = "certune online 4"
+# A part of the header that says what the run is about; runs agree without it.
+ABOUT = "about"
 
 
 def header(
@@ -58,6 +60,17 @@ def header(
         "lines": _plain(segments),
         "surrogate": None if used is None else used.digest,
         "seed": seed,
+        ABOUT: about(family, lines),
+    }
+
+
+def about(family: Family, lines: Sequence[Line]) -> dict[str, Any]:
+    """Return what a page needs to know besides, which no run has to agree with."""
+    return {
+        "family": repr(family),
+        "score": [family.score.name, family.score.greater_is_better, family.score.at_zero],
+        "utility_range": list(family.utility_range),
+        "logarithmic": [line.logarithmic for line in lines],
     }
 
 
@@ -150,7 +163,7 @@ def _difference(stored: Any, expected: dict[str, Any], keeps_seed: bool) -> str 
     known = stored if isinstance(stored, dict) else {}
     for key, value in expected.items():
         found = known.get(key)
-        if found == value or (key == "seed" and keeps_seed):
+        if found == value or key == ABOUT or (key == "seed" and keeps_seed):
             continue
         if key == "options" and isinstance(found, dict):
             name = next((name for name in value if found.get(name) != value[name]), "other")

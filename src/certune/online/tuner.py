@@ -21,6 +21,7 @@ from certune.online.interpolation import checked_answers, middles
 from certune.online.ledger import Ledger, shown_positions
 from certune.online.lines import lines_of
 from certune.online.options import Options
+from certune.online.overview import Overview
 from certune.online.randomness import RoundRandomness
 from certune.online.regret import Regret
 from certune.online.rounds import Round, restored
@@ -31,6 +32,8 @@ from certune.space import Segment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from certune.report.online_findings import OnlineFindings
 
 FloatArray = npt.NDArray[np.float64]
 Surrogate = Callable[[Any, FloatArray], npt.ArrayLike]
@@ -239,6 +242,7 @@ class OnlineTuner:
             duals=tuple(self._widened(function) for function in duals),
             points=points,
             values=values,
+            name=str(getattr(instance, "name", None) or ""),
         )
         self._is_interrupted = True
         try:
@@ -381,6 +385,55 @@ class OnlineTuner:
             title=f"Density of {drawn.segment.name}, {self.n_rounds} rounds",
             path=path,
         )
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "",
+        command: str = "",
+    ) -> None:
+        """Write a report: one page that works offline, with the verdict in words first.
+
+        Regret with its bound, what was played, how the density moved, and whether the functions
+        are dispersed, which learning needs.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file; an existing one is replaced.
+        title : str, optional
+            Headline.
+        command : str, optional
+            Command line that repeats the run.
+        """
+        from certune.report.online_page import write_online_report
+
+        write_online_report(path, self.findings(title=title, command=command))
+
+    def findings(self, *, title: str = "", command: str = "") -> OnlineFindings:
+        """Return what a report says, as plain data.
+
+        Parameters
+        ----------
+        title : str, optional
+            Headline.
+        command : str, optional
+            Command line that repeats the run.
+        """
+        self._need_a_round()
+        overview = Overview(
+            repr(self.family),
+            self.family.fingerprint,
+            self.family.score,
+            self.family.utility_range,
+            self.lines,
+            self.options,
+            self._randomness.seed,
+            self.learner,
+            self._ledger,
+        )
+        return overview.findings(title, command)
 
     def _need_a_round(self) -> None:
         if self.n_rounds == 0:

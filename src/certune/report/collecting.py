@@ -109,7 +109,7 @@ def findings_of(
         status=status.name,
         status_text=status.value,
         proved=status.name in ("OPTIMAL", "GAP_LIMIT"),
-        best_params=_plain(result.best_params),
+        best_params=plain_params(result.best_params),
         best_value=result.best_score,
         bound=result.score_bound,
         gap=result.gap,
@@ -126,7 +126,7 @@ def findings_of(
         ),
         region=_region(result),
         undecided=len(result.landscape.undecided),
-        robust_params=_plain(robust),
+        robust_params=plain_params(robust),
         robust_value=units.of(robust_value),
         robust_loss=epsilon,
         plateau=(float(plateau[0]), float(plateau[1])),
@@ -140,7 +140,7 @@ def findings_of(
         environment=environment(),
         command=command,
         code=code,
-        created=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        created=created_now(),
     )
 
 
@@ -160,7 +160,8 @@ def _region(result: Any) -> tuple[tuple[float, float], ...]:
     return tuple((float(low), float(high)) for low, high in result.landscape.argmax())
 
 
-def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a setting as JSON data."""
     return {
         name: [float(entry) for entry in value]
         if isinstance(value, (tuple, list, np.ndarray))
@@ -363,6 +364,11 @@ def importance_of(cells: CellMap) -> tuple[dict[str, Any], ...]:
     together = max(0.0, total - sum(part for _, part in alone))
     rows = [*alone, ("both together", together)]
     return tuple({"name": name, "share": min(1.0, part / total)} for name, part in rows)
+
+
+def created_now() -> str:
+    """Return the time, for the head of a page."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def environment() -> dict[str, str]:

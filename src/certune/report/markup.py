@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from certune.report.verdict import Answer
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
@@ -176,6 +178,21 @@ def table_markup(
         f'<div class="wide" tabindex="0" role="region" aria-label="{text_of(caption)}"><table>'
         f"<caption>{text_of(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def verdict_section(answers: Iterable[Answer]) -> str:
+    """Return the section with questions and answers."""
+    items = []
+    for answer in answers:
+        source = f'<p class="source">{text_of(answer.source)}</p>' if answer.source else ""
+        items.append(
+            f'<li class="{answer.tone}"><h3>{text_of(answer.question)}</h3>'
+            f"<p>{text_of(answer.text)}</p>{source}</li>"
+        )
+    return (
+        '<section aria-labelledby="verdict-title"><h2 id="verdict-title">Verdict</h2>'
+        f'<ul class="verdict">{"".join(items)}</ul></section>'
     )
 
 

@@ -18,6 +18,7 @@ from certune.report.markup import (
     repeat_section,
     table_markup,
     text_of,
+    verdict_section,
 )
 from certune.report.tables import table_of_instances
 from certune.report.verdict import shown, shown_estimate, shown_params, verdict
@@ -40,7 +41,7 @@ def page_of(findings: Findings) -> str:
     """Return the page."""
     tone = "good" if findings.proved else "warning"
     sections = [
-        _verdict(findings),
+        verdict_section(verdict(findings)),
         _landscape(findings),
         _strip(findings),
         _cells(findings),
@@ -62,20 +63,6 @@ def page_of(findings: Findings) -> str:
         [section for section in sections if section],
         findings.to_json(),
         table_of_instances(findings),
-    )
-
-
-def _verdict(findings: Findings) -> str:
-    items = []
-    for answer in verdict(findings):
-        source = f'<p class="source">{text_of(answer.source)}</p>' if answer.source else ""
-        items.append(
-            f'<li class="{answer.tone}"><h3>{text_of(answer.question)}</h3>'
-            f"<p>{text_of(answer.text)}</p>{source}</li>"
-        )
-    return (
-        '<section aria-labelledby="verdict-title"><h2 id="verdict-title">Verdict</h2>'
-        f'<ul class="verdict">{"".join(items)}</ul></section>'
     )
 
 

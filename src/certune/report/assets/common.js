@@ -115,6 +115,25 @@ const certune = (function () {
   const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D3B", "#7A5CA8", "#A3A500", "#B0413E"];
   const shade = (k) => (k < 0 ? colour("soft") : palette[k % palette.length]);
 
+  // Keyboard: left and right walk over the pieces of a curve, and what stands there is read out.
+  function walk(drawn, curve, region, described) {
+    const { places, steps } = curve;
+    const stops = steps
+      ? places.slice(0, -1).map((a, i) => axis.logarithmic ? Math.sqrt(a * places[i + 1]) : (a + places[i + 1]) / 2)
+      : places.filter((_, i) => i % 6 === 0);
+    let at = stops.findIndex((x) => region.some(([a, b]) => a <= x && x <= b));
+    if (at < 0) at = Math.floor(stops.length / 2);
+    drawn.box.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      at = Math.max(0, Math.min(stops.length - 1, at + step));
+      const place = drawn.view.convertToPixel({ seriesIndex: 0 }, [stops[at], valueAt(curve, stops[at])]);
+      drawn.view.dispatchAction({ type: "showTip", x: place[0], y: place[1] });
+      document.getElementById("spoken").textContent = described(stops[at]).join(", ");
+    });
+  }
+
   // Tables sort by the column whose title is pressed.
   for (const button of document.querySelectorAll("th button")) {
     button.addEventListener("click", () => {
@@ -144,5 +163,5 @@ const certune = (function () {
   document.getElementById("save-json").addEventListener("click", () => save("findings.json", "application/json", written("findings")));
   const table = document.getElementById("save-csv");
   table.addEventListener("click", () => save(table.dataset.file, "text/csv", JSON.parse(written("table"))));
-  return { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, shade, start: applyTheme };
+  return { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, shade, walk, start: applyTheme };
 })();

@@ -70,24 +70,7 @@
   }
   const landscapeChart = chart("landscape", landscape);
 
-  // Keyboard: left and right walk over the pieces, and what stands there is read out.
-  if (landscapeChart) {
-    const { places, steps } = findings.landscape;
-    const stops = steps
-      ? places.slice(0, -1).map((a, i) => axis.logarithmic ? Math.sqrt(a * places[i + 1]) : (a + places[i + 1]) / 2)
-      : places.filter((_, i) => i % 6 === 0);
-    let at = stops.findIndex((x) => findings.region.some(([a, b]) => a <= x && x <= b));
-    if (at < 0) at = Math.floor(stops.length / 2);
-    landscapeChart.box.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
-      if (step === undefined) return;
-      event.preventDefault();
-      at = Math.max(0, Math.min(stops.length - 1, at + step));
-      const place = landscapeChart.view.convertToPixel({ seriesIndex: 0 }, [stops[at], valueAt(findings.landscape, stops[at])]);
-      landscapeChart.view.dispatchAction({ type: "showTip", x: place[0], y: place[1] });
-      document.getElementById("spoken").textContent = described(stops[at]).join(", ");
-    });
-  }
+  if (landscapeChart) certune.walk(landscapeChart, findings.landscape, findings.region, described);
 
   // Instances as a strip of colours, sortable; a click shows the function in the landscape.
   const stripped = findings.instances.map((item, i) => i).filter((i) => findings.instances[i].curve);
