@@ -1,5 +1,6 @@
 """Settings of all tests: which of them are slow, and no time limits on single examples."""
 
+import os
 from pathlib import Path
 
 import hypothesis
@@ -26,6 +27,10 @@ SLOW = (
 # How long an example takes depends on the machine and what else it does.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+
+# What runs cost here is nobody's business but the tests' own.
+os.environ["CERTUNE_CACHE_DIR"] = ""
 
 
 def pytest_collection_modifyitems(items):

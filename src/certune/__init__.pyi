@@ -7,6 +7,7 @@ from .dual import CellMap, PiecewiseFunction, PiecewisePolynomial, mean
 from .errors import (
     CertificateError,
     CertuneError,
+    CostWarning,
     InputError,
     NothingFinishedError,
     ParameterError,
@@ -65,6 +66,7 @@ from .tuning import (
     ChoiceProgress,
     ChoiceResult,
     ChoiceVerificationReport,
+    CostEstimate,
     Evaluation,
     HeldOutEvaluation,
     LineTuningResult,
@@ -81,6 +83,7 @@ from .tuning import (
     VerificationReport,
     best_schedule,
     cell_map,
+    estimate_cost,
     load,
     tune,
     tune_stream,

@@ -24,6 +24,10 @@ class RangeWarning(UserWarning):
     """The best setting lies at the end of the range: a wider one may have a better."""
 
 
+class CostWarning(UserWarning):
+    """A run that is expected to need more memory or time than there is."""
+
+
 class UndecidedError(CertuneError):
     """A question that cannot be answered with certainty at the available precision."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from certune.cli.families import FAMILIES
 from certune.cli.scenario import Scenario
-from certune.cli.stages import stage
+from certune.cli.stages import stage, warnings_in_words
 from certune.data.csv_file import read_csv
 from certune.data.doors import Purposes, files_of, instances_of, samples_from_files, samples_of
 from certune.data.tasks import TASKS, Sample
@@ -147,17 +147,18 @@ def run_scenario(
             history.append((state.elapsed, state.best_value, state.upper_bound))
 
     limits = scenario.run
-    result = tune(
-        problem.family,
-        problem.tuning,
-        timeout=limits.get("timeout"),
-        gap=float(limits.get("gap") or 0.0),
-        n_jobs=int(limits.get("jobs") or 1),
-        random_state=int(scenario.split.get("seed") or 0),
-        callbacks=[keep],
-        progress=False if quiet else None,
-        run_dir=folder if problem.family.space.n_free == 1 else None,
-    )
+    with warnings_in_words(quiet):
+        result = tune(
+            problem.family,
+            problem.tuning,
+            timeout=limits.get("timeout"),
+            gap=float(limits.get("gap") or 0.0),
+            n_jobs=int(limits.get("jobs") or 1),
+            random_state=int(scenario.split.get("seed") or 0),
+            callbacks=[keep],
+            progress=False if quiet else None,
+            run_dir=folder if problem.family.space.n_free == 1 else None,
+        )
     history.append((result.elapsed, result.best_value, result.upper_bound))
     held_out = None
     if problem.held_out:

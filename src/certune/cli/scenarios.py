@@ -68,14 +68,22 @@ def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool)
 @click.argument("scenario", type=click.Path(path_type=Path))
 @refusing
 def check(scenario: Path) -> None:
-    """Check a scenario file: its keys and values, and that its data can be read."""
-    from certune.cli.running import read_problem
+    """Check a scenario file: its keys and values, that its data can be read, and what a run costs.
 
-    problem = read_problem(read_scenario(scenario))
+    If no earlier run on this machine is known, functions of a few instances are computed for about
+    two seconds to tell.
+    """
+    from certune.cli.running import read_problem
+    from certune.tuning import estimate_cost
+
+    stored = read_scenario(scenario)
+    problem = read_problem(stored)
     click.echo(f"{scenario} is right: {problem.family!r}")
     n = len(problem.tuning)
     click.echo(f"{n} instance{'s' * (n != 1)} to tune on, {len(problem.held_out)} held out")
     click.echo(f"first: {problem.tuning[0]!r}")
+    jobs = int(stored.run.get("jobs") or 1)
+    click.echo(f"a run takes: {estimate_cost(problem.family, problem.tuning, n_jobs=jobs)}")
 
 
 def likely_target(table: Table) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import click
 
 from certune.tuning.displays import Moment, fitting_display
 from certune.tuning.log import BEAT, PATIENCE, spoken_seconds
@@ -45,3 +48,16 @@ def stage(words: str, silent: bool) -> Iterator[None]:
         ended.set()
         if not silent:
             speaker.join()
+
+
+@contextmanager
+def warnings_in_words(silent: bool) -> Iterator[None]:
+    """Show warnings on stderr as sentences, without the lines of code that they come from."""
+    with warnings.catch_warnings():
+
+        def show(message: Warning | str, *details: object, **others: object) -> None:
+            if not silent:
+                click.echo(f"warning: {message}", err=True)
+
+        warnings.showwarning = show
+        yield

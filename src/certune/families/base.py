@@ -150,6 +150,19 @@ class Family(ABC):
         """
         return None
 
+    def instance_sizes(self, instance: Any) -> tuple[int, ...]:
+        """Sizes by which the cost of an instance is told: points, metrics, clusters.
+
+        Or what comes near to them: rows, columns, classes. Nothing is computed, and the instance
+        need not have been checked. Empty if nothing is known.
+        """
+        return ()
+
+    @property
+    def keeps_distances(self) -> bool:
+        """Whether instances hold the distances of all pairs of points."""
+        return False
+
     @abstractmethod
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""

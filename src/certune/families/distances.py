@@ -108,6 +108,11 @@ class DistanceInstance(ABC):
         """What counts as the distances; a subclass may ask for more. Matrices may change."""
         return evened_out(matrices, self._label_of_metric)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of points and of metrics."""
+        return self.n_points, self.n_metrics
+
     def check_metrics(self, n_metrics: int | None) -> None:
         """Raise `InputError` if a family was made for another number of metrics; None: for any."""
         if n_metrics not in (None, self.n_metrics):

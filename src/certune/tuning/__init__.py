@@ -11,6 +11,7 @@ from certune.tuning.choice_certificate import ChoiceCertificate
 from certune.tuning.choice_result import ChoiceResult
 from certune.tuning.choice_search import ChoiceProgress
 from certune.tuning.choice_verification import ChoiceVerificationReport
+from certune.tuning.cost import CostEstimate, estimate_cost
 from certune.tuning.evaluation import Evaluation
 from certune.tuning.held_out import HeldOutEvaluation
 from certune.tuning.line_result import LineTuningResult
@@ -33,6 +34,7 @@ __all__ = [
     "ChoiceProgress",
     "ChoiceResult",
     "ChoiceVerificationReport",
+    "CostEstimate",
     "Evaluation",
     "HeldOutEvaluation",
     "LineTuningResult",
@@ -49,6 +51,7 @@ __all__ = [
     "VerificationReport",
     "best_schedule",
     "cell_map",
+    "estimate_cost",
     "load",
     "tune",
     "tune_stream",

@@ -155,11 +155,16 @@ class PlainRuns:
     params : mapping
         The setting.
 
+    Attributes
+    ----------
+    seconds : dict of int to float
+        What the runs on an instance took, by its number.
     """
 
     def __init__(self, family: Family, instances: Sequence[Any], params: Mapping[str, Any]) -> None:
         self._family, self._instances, self._params = family, instances, dict(params)
         self._rows: dict[int, list[Fraction | None]] = {}
+        self.seconds: dict[int, float] = {}
         self._left_out: frozenset[int] = frozenset()
 
     def leave_out(self, numbers: Iterable[int]) -> None:
@@ -186,6 +191,7 @@ class PlainRuns:
             if outcome.error is not None:
                 raise failure_of(self._instances[number], number, outcome.error)
             self._rows[number] = outcome.value
+            self.seconds[number] = outcome.seconds
 
     def reached(self, number: int) -> Fraction | None:
         """Utility of the setting on an instance, if it was run."""

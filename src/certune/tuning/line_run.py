@@ -20,6 +20,7 @@ from certune.dual import DualFunction, aggregated
 from certune.errors import CertificateError, TuningError
 from certune.families.base import Family
 from certune.space import Segment
+from certune.tuning.cost import CostEstimate, forecast, sizes_of, usual_work
 from certune.tuning.evaluation import PlainRuns
 from certune.tuning.executors import Crew
 from certune.tuning.instances import failure_of, instance_name
@@ -75,6 +76,44 @@ class LineRun:
         self._started = time.perf_counter()
         self._in_order: list[DualFunction] = []
         self._n_pieces = 0
+        self._seconds: dict[int, float] = {}
+        # Expected work on every instance, in seconds or in proportion; what is done and left of it.
+        self._work: dict[int, float] = {}
+        self._work_done = self._work_left = 0.0
+        self._expected = math.inf
+
+    @property
+    def missing(self) -> list[Any]:
+        """Instances that have no function yet."""
+        return [item for n, item in enumerate(self.instances) if n not in self.finished]
+
+    def expect(self, n_jobs: int | None) -> CostEstimate | None:
+        """Return what missing instances will cost, if that is known; the log makes use of it."""
+        numbers = [n for n in range(len(self.instances)) if n not in self.finished]
+        missing = [self.instances[n] for n in numbers]
+        cost = forecast(self.family, missing, n_jobs) if missing else None
+        if cost is not None and cost.seconds is not None:
+            self._work = dict(zip(numbers, cost.instance_seconds, strict=True))
+            self._expected = cost.seconds
+        else:
+            work = usual_work(sizes_of(self.family, missing))
+            self._work, cost = dict(zip(numbers, work, strict=True)), None
+        self._work_left = sum(self._work.values())
+        return cost
+
+    def costs(self) -> list[tuple[Any, DualFunction, float]]:
+        """Return instances that were finished in this run, with their functions and seconds."""
+        return [
+            (self.instances[n], self.finished[n], took)
+            for n, took in self._seconds.items()
+            if n in self.finished
+        ]
+
+    def _spent(self, number: int, seconds: float) -> None:
+        self._seconds[number] = seconds
+        done = self._work.get(number, 0.0)
+        self._work_done += done
+        self._work_left -= done
 
     def collect(
         self, crew: Crew, options: RunOptions, log: RunLog, until: int | None = None
@@ -97,6 +136,8 @@ class LineRun:
         TuningError
             If an instance or a callback fails.
         """
+        if not self._work:
+            self.expect(options.n_jobs)
         first = range(len(self.instances))[:until]
         missing = [n for n in first if n not in self.finished]
         function = partial(_dual, self.family, options.timeout_per_instance)
@@ -105,6 +146,7 @@ class LineRun:
                 return Status.STOPPED
             for outcome in crew.outcomes(function, [self.instances[n] for n in missing]):
                 number = missing[outcome.number]
+                self._spent(number, outcome.seconds)
                 if outcome.error is None:
                     self._finish(number, outcome.value)
                 elif options.skips_failures and isinstance(outcome.error, Exception):
@@ -160,7 +202,11 @@ class LineRun:
             later = range(self._n_seen, n_all)
             first = next(n for n in later if n not in self.finished and n not in self.failures)
             doing = f"in work: {instance_name(self.instances[first], first)}"
-        log.note(n_done, n_all, doing, n_found=self._n_found)
+        left = self._expected
+        if n_done > self._n_found and self._work_done > 0:
+            elapsed = time.perf_counter() - self._started
+            left = elapsed * max(0.0, self._work_left) / self._work_done
+        log.note(n_done, n_all, doing, left)
 
     def _state(self, elapsed: float) -> Progress:
         return Progress(
@@ -209,6 +255,10 @@ class LineRun:
         runs = PlainRuns(self.family, instances, self.segment.at(landscape.best_point))
         runs.leave_out(failures)
         status = _run(runs, len(duals), status, crew)
+        order = [*numbers, *others]
+        for place, took in runs.seconds.items():
+            if order[place] in self._seconds:
+                self._seconds[order[place]] += took
         promised = [dual.enclose_exact(landscape.best_point) for dual in duals]
         known = {n: lower for n, (lower, _) in enumerate(promised)}
         evaluation = runs.evaluation(known=known, criterion=criterion)

@@ -110,7 +110,7 @@ class RunLog:
         """End the log, if the run has not: a run that failed has no summary."""
         self._end("")
 
-    def note(self, n_finished: int, n_all: int, doing: str, *, n_found: int = 0) -> None:
+    def note(self, n_finished: int, n_all: int, doing: str, seconds_left: float) -> None:
         """Say how far the run is, which costs nothing.
 
         Parameters
@@ -119,15 +119,13 @@ class RunLog:
             Instances that are finished, and all of them.
         doing : str
             What is being done next.
-        n_found : int
-            Instances that were finished before the run began.
+        seconds_left : float
+            Until the last one is finished, by expectation; infinite if nothing is known.
         """
         with self._lock:
             self._share, self._doing = n_finished / n_all, doing
             self._counts = (f"{n_finished}/{n_all}", self._counts[1])
-            made, elapsed = n_finished - n_found, self._elapsed
-            # When the run ends, by the average of what it has finished.
-            self._estimate = elapsed * (1 + (n_all - n_finished) / made) if made else math.inf
+            self._estimate = self._elapsed + seconds_left
 
     def doing(self, words: str) -> None:
         """Say what is being done now."""

@@ -25,6 +25,7 @@ from certune.families.base import Family
 from certune.tuning.choice import Choice
 from certune.tuning.choice_result import ChoiceResult
 from certune.tuning.choice_search import tune_choice
+from certune.tuning.cost import forecast, learn_costs, warn_of_memory, warn_of_time
 from certune.tuning.instances import checked_family, checked_instances, instance_name
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.line_run import LineRun
@@ -204,6 +205,10 @@ def tune(
     _check_options(timeout, n_jobs, callbacks, progress)
     _check_instance_options(space.n_free, on_error, timeout_per_instance)
     check_search_options(family, method, gap, max_nodes, random_state)
+    limits = _seconds(timeout), _seconds(timeout_per_instance)
+    if isinstance(instances, Sequence):
+        # Before checks, which compute distances.
+        warn_of_memory(forecast(family, instances, n_jobs))
     listed = checked_instances(family, instances)
     criterion = Criterion.checked(aggregate, weights, len(listed))
     _check_criterion(space.n_free, criterion)
@@ -211,7 +216,6 @@ def tune(
         raise ParameterError(
             f"tune needs a free parameter, but {family!r} has none: give one a range."
         )
-    limits = _seconds(timeout), _seconds(timeout_per_instance)
     options = RunOptions(n_jobs, tuple(callbacks), progress, *limits, on_error == "skip")
     # In a context of its own: however the run ends, no stop of it is left behind.
     context = contextvars.copy_context()
@@ -277,6 +281,9 @@ def tune_again(
 def _tune_line(run: LineRun, options: RunOptions) -> LineTuningResult:
     family, instances, segment = run.family, run.instances, run.segment
     heading = header(family, len(instances), segment, run.criterion)
+    if cost := run.expect(options.n_jobs):
+        heading += f"\nexpected: {cost}"
+        warn_of_time(cost, run.missing, options.timeout, options.timeout_per_instance)
     log = RunLog(heading, options.progress, score=family.score, timeout=options.timeout)
     with log, options.workplace(family) as place:
         try:
@@ -284,6 +291,7 @@ def _tune_line(run: LineRun, options: RunOptions) -> LineTuningResult:
             if run.finished:
                 result = run.result(status, place.crew if status is None else place.last_crew())
                 log.summary(lambda: str(result))
+                learn_costs(family, run.costs())
                 return result
         except BaseException as error:
             if run.finished:

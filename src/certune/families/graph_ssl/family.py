@@ -240,6 +240,15 @@ class HarmonicLabeling(Family):
         n = self.n_metrics or 1
         return {"weights": (1.0 / n,) * n} if self._tunes_weights else {}
 
+    def instance_sizes(self, instance: Any) -> tuple[int, ...]:
+        """Numbers of points, metrics and clusters, as far as there are any."""
+        return instance.sizes if isinstance(instance, LabelingInstance) else ()
+
+    @property
+    def keeps_distances(self) -> bool:
+        """Instances hold the distances of all pairs of points."""
+        return True
+
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
         self._check_structure(instance)

@@ -234,6 +234,15 @@ class Linkage(Family):
             for name, own in wanted.items()
         }
 
+    def instance_sizes(self, instance: Any) -> tuple[int, ...]:
+        """Numbers of points, metrics and clusters, as far as there are any."""
+        return instance.sizes if isinstance(instance, ClusteringInstance) else ()
+
+    @property
+    def keeps_distances(self) -> bool:
+        """Instances hold the distances of all pairs of points."""
+        return True
+
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
         self._check_type(instance)

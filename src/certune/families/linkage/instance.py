@@ -100,6 +100,11 @@ class ClusteringInstance(DistanceInstance):
         values["target"], values["target_names"] = _coded_target(target, self.n_points)
         values["k"] = _checked_k(k, self.target_names, self.n_points)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of points, metrics and clusters."""
+        return self.n_points, self.n_metrics, self.k
+
     def _settled(self, matrices: FloatArray) -> FloatArray:
         """Distances with equal rows for duplicates and no other zeros."""
         # Points that agree do so in their first coordinate.

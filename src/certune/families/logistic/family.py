@@ -202,6 +202,12 @@ class RegularizedLogistic(Family):
         """Hash of everything that defines the family."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
+    def instance_sizes(self, instance: Any) -> tuple[int, ...]:
+        """Numbers of rows, columns and classes."""
+        if not isinstance(instance, ClassificationInstance):
+            return ()
+        return len(instance.X), instance.n_features, instance.n_classes
+
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
         self._check_kind(instance)

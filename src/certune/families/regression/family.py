@@ -182,6 +182,10 @@ class RegularizedRegression(Family):
         """Hash of everything that defines the family."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
+    def instance_sizes(self, instance: Any) -> tuple[int, ...]:
+        """Numbers of rows and columns."""
+        return instance.X.shape if isinstance(instance, RegressionInstance) else ()
+
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
         if not isinstance(instance, RegressionInstance):
