@@ -56,7 +56,7 @@ from .online import Dispersion, OnlineTuner, Regret, dispersion
 from .pfaffian.bounds import PdimBound, SampleSize, pdim_bound, sample_size
 from .pfaffian.structure import GJStructure, HomogeneousStructure, PiecewiseStructure
 from .scores import Score
-from .space import LogReal, ParameterSpace, Real, Segment, Simplex
+from .space import Categorical, Integer, LogReal, ParameterSpace, Real, Segment, Simplex
 from .tuning import (
     BoxCertificate,
     BoxVerificationReport,

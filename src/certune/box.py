@@ -20,7 +20,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple, TypeAlias
 
 from certune.errors import ParameterError
-from certune.space import LogReal, ParameterSpace, ParameterValue, Real, Segment, Simplex
+from certune.space import LogReal, Parameter, ParameterSpace, ParameterValue, Real, Segment
 
 Vertex: TypeAlias = tuple[float, ...]
 
@@ -96,6 +96,12 @@ class Box:
 
         The first one has all weights positive, the others are the faces of the simplices.
         """
+        if space.discrete:
+            raise ParameterError(
+                "Boxes have real parameters, but "
+                f"{', '.join(repr(item.name) for item in space.discrete)} have separate settings: "
+                "take one of family.slices()."
+            )
         return [cls(space, parts) for parts in product(*(_strata(p) for p in space.parameters))]
 
     @property
@@ -118,7 +124,7 @@ class Box:
         return sum(len(part) - 1 for part in self.parts)
 
     @property
-    def items(self) -> tuple[Real | Simplex, ...]:
+    def items(self) -> tuple[Parameter, ...]:
         """What the parts belong to: the parameters of the space, and the factor of rays."""
         return self.space.parameters + ((_FACTOR,) if self.stratum.rays else ())
 
@@ -207,7 +213,7 @@ class Box:
         return Segment(*ends)
 
 
-def _strata(parameter: Real | Simplex) -> Iterator[tuple[Vertex, ...]]:
+def _strata(parameter: Parameter) -> Iterator[tuple[Vertex, ...]]:
     if isinstance(parameter, Real):
         yield ((parameter.low,), (parameter.high,))
         return
@@ -216,17 +222,17 @@ def _strata(parameter: Real | Simplex) -> Iterator[tuple[Vertex, ...]]:
         yield from combinations(corners, count)
 
 
-def _value(parameter: Real | Simplex, vertex: Vertex) -> ParameterValue:
+def _value(parameter: Parameter, vertex: Vertex) -> ParameterValue:
     return vertex[0] if isinstance(parameter, Real) else vertex
 
 
-def _centre(parameter: Real | Simplex, part: tuple[Vertex, ...]) -> ParameterValue:
+def _centre(parameter: Parameter, part: tuple[Vertex, ...]) -> ParameterValue:
     if isinstance(parameter, Real):
         return _middle(parameter, part[0], part[-1])[0]
     return tuple(math.fsum(column) / len(part) for column in zip(*part, strict=True))
 
 
-def _middle(parameter: Real | Simplex, first: Vertex, second: Vertex) -> Vertex:
+def _middle(parameter: Parameter, first: Vertex, second: Vertex) -> Vertex:
     """Return the point half way; weights that are whole multiples of 2^-53 stay exact."""
     if isinstance(parameter, LogReal):
         middle = math.sqrt(first[0]) * math.sqrt(second[0])

@@ -163,6 +163,30 @@ class Family(ABC):
         """Whether instances hold the distances of all pairs of points."""
         return False
 
+    def slices(self) -> dict[str, Family]:
+        """Return the family at every setting of its discrete parameters, by the setting in words.
+
+        Each slice has real parameters only. Tuning takes the best of them; a family without
+        discrete parameters has no slices.
+
+        Raises
+        ------
+        ParameterError
+            If the family has discrete parameters and cannot be cut at them.
+        """
+        if self.space.discrete:
+            names = ", ".join(repr(item.name) for item in self.space.discrete)
+            raise ParameterError(
+                f"{self!r} has the discrete parameters {names} and no slices: ProgramFamily and "
+                "DecisionFamily take integer and categorical parameters; for a family of your own, "
+                "make one for each setting and tune certune.Choice({...})."
+            )
+        return {}
+
+    def setting_of(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the setting of the family that this one is a slice of."""
+        return dict(params)
+
     @abstractmethod
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""

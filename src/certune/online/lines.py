@@ -75,6 +75,12 @@ def lines_of(space: ParameterSpace, along: Segment | Sequence[Segment] | None) -
         If the space has several free parameters and no segment is given, or a segment leaves the
         space or is given twice.
     """
+    if space.discrete:
+        raise ParameterError(
+            "online play is along real parameters, and "
+            f"{', '.join(repr(item.name) for item in space.discrete)} have separate settings; play "
+            "with one of family.slices()"
+        )
     if along is None:
         if space.n_free != 1:
             free = [item.name for item in space.parameters if item.n_free]

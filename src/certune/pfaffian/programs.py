@@ -124,6 +124,8 @@ def run_on_floats(
         {
             name: tuple(PlainFloat(float(entry), 0.0, run) for entry in value)
             if isinstance(value, (tuple, list))
+            else value
+            if isinstance(value, str)
             else PlainFloat(float(value), 0.0, run)
             for name, value in parameters.items()
         }
@@ -190,8 +192,8 @@ def lifted(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lifted(value: Any) -> Any:
-    # A number of a run on plain floats stays what it is.
-    return value if isinstance(value, PlainFloat) else as_expression(value)
+    # A number of a run on plain floats stays what it is, and so does a word.
+    return value if isinstance(value, (PlainFloat, str)) else as_expression(value)
 
 
 def argmax(keys: Sequence[Any]) -> int:

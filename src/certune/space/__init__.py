@@ -8,11 +8,13 @@ everything above this package only ever sees one real coordinate ``t``.
 from __future__ import annotations
 
 from certune.space.parameter_space import ParameterSpace
-from certune.space.parameters import LogReal, Parameter, Real, Simplex
+from certune.space.parameters import Categorical, Integer, LogReal, Parameter, Real, Simplex
 from certune.space.segment import Segment
 from certune.space.values import ParameterValue
 
 __all__ = [
+    "Categorical",
+    "Integer",
     "LogReal",
     "Parameter",
     "ParameterSpace",

@@ -10,7 +10,7 @@ import numpy as np
 
 from certune.checks import as_list, is_number
 from certune.errors import ParameterError
-from certune.space.parameters import Parameter, Real, Simplex
+from certune.space.parameters import Categorical, Integer, Parameter, Real, Simplex
 from certune.space.segment import Segment
 from certune.space.values import ParameterValue
 
@@ -21,7 +21,7 @@ class ParameterSpace:
 
     Parameters
     ----------
-    parameters : tuple of Real, LogReal or Simplex
+    parameters : tuple of Real, LogReal, Integer, Categorical or Simplex
         At least one parameter; names are distinct.
 
     Examples
@@ -41,8 +41,10 @@ class ParameterSpace:
         if not self.parameters:
             raise ParameterError("A ParameterSpace needs at least one parameter, got none.")
         for parameter in self.parameters:
-            if not isinstance(parameter, (Real, Simplex)):
-                raise ParameterError(f"Expected Real, LogReal or Simplex, got {parameter!r}.")
+            if not isinstance(parameter, (Real, Categorical, Simplex)):
+                raise ParameterError(
+                    f"Expected Real, LogReal, Integer, Categorical or Simplex, got {parameter!r}."
+                )
         if len(set(self.names)) != len(self.names):
             raise ParameterError(f"Parameter names must be distinct, got {self.names!r}.")
 
@@ -56,6 +58,11 @@ class ParameterSpace:
         """Number of free real coordinates."""
         return sum(parameter.n_free for parameter in self.parameters)
 
+    @property
+    def discrete(self) -> tuple[Integer | Categorical, ...]:
+        """Parameters with finitely many settings."""
+        return tuple(item for item in self.parameters if isinstance(item, (Integer, Categorical)))
+
     def validate(self, params: object) -> dict[str, ParameterValue]:
         """Check a setting of all parameters.
 
@@ -67,7 +74,8 @@ class ParameterSpace:
         Returns
         -------
         dict
-            A float for each real parameter and a tuple of floats for each simplex.
+            A float for each real parameter, an int for each whole one, one of its values for each
+            categorical one and a tuple of floats for each simplex.
 
         Raises
         ------
@@ -92,6 +100,12 @@ class ParameterSpace:
 
     @cached_property
     def _default_segment(self) -> Segment:
+        words = [item.name for item in self.parameters if isinstance(item, Categorical)]
+        if words:
+            raise ParameterError(
+                f"The space has parameters without a scale, {words!r}, and no line covers it; "
+                "family.slices() has a family for each of their settings."
+            )
         if self.n_free != 1:
             free = tuple(item.name for item in self.parameters if item.n_free)
             raise ParameterError(

@@ -1,11 +1,12 @@
-"""The kinds of parameters: a real number, on a linear or logarithmic scale, and weights."""
+"""The kinds of parameters: real numbers, linear or logarithmic, whole ones, words, weights."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from certune.errors import ParameterError
 from certune.space.values import as_vector, check_name, check_range
 
 WEIGHT_SUM_TOLERANCE = 1e-9
+# Larger whole numbers are not all floats.
+_LARGEST_INTEGER = 2**53
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,136 @@ class LogReal(Real):
 
 
 @dataclass(frozen=True)
+class Integer(Real):
+    """A parameter whose settings are whole numbers.
+
+    A program is given a Python int. Tuning is exact: one slice of the space for each number, with
+    one certificate for all of them.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    low, high : int
+        Ends of the range, both settings, ``low < high``.
+
+    Examples
+    --------
+    >>> Integer("depth", 1, 5).values
+    (1, 2, 3, 4, 5)
+    """
+
+    limits: bool = field(default=False, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for end in (self.low, self.high):
+            if not end.is_integer() or abs(end) > _LARGEST_INTEGER:
+                raise ParameterError(
+                    f"The ends of the integer parameter {self.name!r} must be whole numbers up to "
+                    f"2**53, got {self.low!r} and {self.high!r}; use Real for a real range."
+                )
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """All settings."""
+        return tuple(range(int(self.low), int(self.high) + 1))
+
+    @property
+    def size(self) -> int:
+        """Number of settings."""
+        return int(self.high) - int(self.low) + 1
+
+    def validate(self, value: object) -> float:
+        """Return `value` as a whole number of the range, or raise :class:`ParameterError`."""
+        number = super().validate(value)
+        if not number.is_integer():
+            raise ParameterError(
+                f"Parameter {self.name!r} must be a whole number in "
+                f"[{int(self.low)}, {int(self.high)}], got {number!r}."
+            )
+        return int(number)
+
+    def sample(self, rng: np.random.Generator) -> float:
+        """Draw a whole number uniformly from the range."""
+        return int(rng.integers(int(self.low), int(self.high), endpoint=True))
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A parameter that is one of a few words or numbers, such as the rule that a program follows.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    values : tuple of str, int, float or bool
+        All settings, at least two and different.
+
+    Examples
+    --------
+    >>> Categorical("rule", ("first fit", "best fit")).validate("best fit")
+    'best fit'
+    """
+
+    name: str
+    values: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if isinstance(self.values, str) or not isinstance(self.values, Sequence):
+            raise ParameterError(
+                f"Categorical {self.name!r}: values must be a tuple of words or numbers, got "
+                f"{self.values!r}."
+            )
+        object.__setattr__(self, "values", tuple(self.values))
+        kinds = {type(value) for value in self.values}
+        if not kinds <= {str, int, float, bool} or any(value != value for value in self.values):
+            raise ParameterError(
+                f"Categorical {self.name!r}: values must be words or numbers, got {self.values!r}."
+            )
+        if len(self.values) < 2 or len(set(self.values)) != len(self.values):
+            raise ParameterError(
+                f"Categorical {self.name!r}: at least two different values are needed, got "
+                f"{self.values!r}; a setting that is always the same belongs into the program."
+            )
+
+    @property
+    def n_free(self) -> int:
+        """Number of free real coordinates: none."""
+        return 0
+
+    @property
+    def size(self) -> int:
+        """Number of settings."""
+        return len(self.values)
+
+    @property
+    def low(self) -> float:
+        """Place of the first setting, 0."""
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        """Place of the last setting."""
+        return float(self.size - 1)
+
+    def validate(self, value: object) -> Any:
+        """Return the setting that equals `value`, or raise :class:`ParameterError`."""
+        for known in self.values:
+            if isinstance(value, str) == isinstance(known, str) and value == known:
+                return known
+        raise ParameterError(
+            f"Parameter {self.name!r} must be one of {', '.join(map(repr, self.values))}, got "
+            f"{value!r}."
+        )
+
+    def sample(self, rng: np.random.Generator) -> Any:
+        """Draw a setting uniformly."""
+        return self.values[int(rng.integers(self.size))]
+
+
+@dataclass(frozen=True)
 class Simplex:
     """Non-negative weights that sum to one.
 
@@ -145,4 +278,4 @@ class Simplex:
         return tuple(float(weight) for weight in rng.dirichlet(np.ones(self.size)))
 
 
-Parameter: TypeAlias = "Real | Simplex"
+Parameter: TypeAlias = "Real | Simplex | Categorical"

@@ -71,6 +71,10 @@ def check_family(
     >>> check_family(StepFamily(), [StepInstance((0.5,), (Fraction(0), Fraction(1)))])
     """
     listed = checked_instances(checked_family(family), instances)
+    if family.space.discrete:
+        for part in family.slices().values():
+            check_family(part, listed, n_points=n_points, random_state=random_state)
+        return
     rng = np.random.default_rng(random_state)
     failures = Failures(family)
     with failures.caught("the parameter space"):

@@ -16,7 +16,7 @@ from certune.dual.cells import CellMap
 from certune.errors import CertuneError, ParameterError
 from certune.families.base import BoxBound, Family
 from certune.space import Real
-from certune.tuning.instances import checked_family, checked_instances
+from certune.tuning.instances import checked_family, checked_instances, refuse_discrete
 
 # The map in a report: a fine one if it takes less than so many seconds, or else a coarse one.
 REPORT_RESOLUTIONS, REPORT_SECONDS = (64, 16), 5.0
@@ -68,7 +68,8 @@ def cell_map(
     >>> cells.names, cells.decided_share > 0.5
     (('alpha', 'weight of cityblock'), True)
     """
-    listed = checked_instances(checked_family(family), instances)
+    refuse_discrete(checked_family(family), "cell_map")
+    listed = checked_instances(family, instances)
     if not isinstance(resolution, numbers.Integral) or resolution is True or resolution < 1:
         raise ParameterError(f"resolution must be a positive integer, got {resolution!r}.")
     resolution = int(resolution)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from certune.checks import as_list
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family
 from certune.scores import Score
-from certune.tuning.instances import checked_family, checked_instances
+from certune.tuning.instances import checked_family, checked_instances, refuse_discrete
 
 LONGEST_NAME = 100
 
@@ -48,7 +49,8 @@ class Choice:
         for name, family in alternatives.items():
             if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
                 raise ParameterError(f"names of alternatives must be short strings, got {name!r}.")
-            if checked_family(family).space.n_free == 0:
+            refuse_discrete(checked_family(family), "Choice")
+            if family.space.n_free == 0:
                 raise ParameterError(
                     f"every alternative needs a free parameter, but {name!r}, {family!r}, has "
                     "none: give one a range."
@@ -93,6 +95,15 @@ class Choice:
     def _first(self) -> Family:
         return next(iter(self.alternatives.values()))
 
+    def params_of(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the setting of an alternative together with its name, as ``choice``."""
+        return {"choice": name, **params}
+
+    def title_of(self, name: str, params: Mapping[str, Any]) -> str:
+        """Return the headline of a report about the winner, whose setting is given."""
+        others = ", ".join(other for other in self.alternatives if other != name)
+        return f"{name}, chosen among {len(self.alternatives)} (others: {others})"
+
     def checked_instances(self, instances: Any) -> dict[str, list[Any]]:
         """Return the instances of every alternative.
 
@@ -132,3 +143,37 @@ class Choice:
 
     def __repr__(self) -> str:
         return f"Choice({', '.join(map(repr, self.alternatives))})"
+
+
+class Slices(Choice):
+    """A family with discrete parameters as a choice among its slices.
+
+    Parameters
+    ----------
+    family : Family
+        The family; its `slices` are the alternatives.
+    """
+
+    def __init__(self, family: Family) -> None:
+        super().__init__(family.slices())
+        self.family = family
+
+    def params_of(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the setting of the whole family."""
+        found = self.alternatives[name].setting_of(params)
+        return {key: found[key] for key in self.family.space.names}
+
+    def title_of(self, name: str, params: Mapping[str, Any]) -> str:
+        """Return the settings of discrete parameters, and how many there are."""
+        discrete = self.family.space.discrete
+        words = ", ".join(f"{item.name} = {params[item.name]}" for item in discrete)
+        count = math.prod(item.size for item in discrete)
+        return f"{words}, the best of {count} settings"
+
+    def checked_instances(self, instances: Any) -> dict[str, list[Any]]:
+        """Return the instances, the same for every slice."""
+        listed = checked_instances(self.family, instances)
+        return dict.fromkeys(self.alternatives, listed)
+
+    def __repr__(self) -> str:
+        return repr(self.family)

@@ -164,8 +164,11 @@ class ChoiceResult:
 
     @property
     def best_params(self) -> dict[str, Any]:
-        """Name of the winning alternative, as ``choice``, and its best setting."""
-        return {"choice": self.best_alternative, **self.best.best_params}
+        """Name of the winning alternative, as ``choice``, and its best setting.
+
+        For a family with discrete parameters, the setting of all its parameters.
+        """
+        return self.choice.params_of(self.best_alternative, self.best.best_params)
 
     @property
     def best_value_exact(self) -> Fraction:
@@ -345,8 +348,7 @@ class ChoiceResult:
         title : str, optional
             Headline.
         """
-        others = ", ".join(name for name in self.alternatives if name != self.best_alternative)
-        made = f"{self.best_alternative}, chosen among {len(self.alternatives)} (others: {others})"
+        made = self.choice.title_of(self.best_alternative, self.best_params)
         self.best.report(path, held_out, title=title or made)
 
     def to_frame(self) -> Any:

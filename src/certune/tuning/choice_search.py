@@ -22,7 +22,7 @@ from certune.aggregates import Criterion
 from certune.dual import DualFunction, aggregated
 from certune.errors import CertificateError, NothingFinishedError
 from certune.families.base import Family
-from certune.tuning.choice import Choice
+from certune.tuning.choice import Choice, Slices
 from certune.tuning.choice_result import Alternative, ChoiceResult
 from certune.tuning.line_run import LineRun
 from certune.tuning.log import RunLog
@@ -389,10 +389,12 @@ def _folder(run_dir: str | os.PathLike[str] | None, name: str, family: Family) -
 
 
 def _header(choice: Choice, n_instances: int, criterion: Criterion) -> str:
-    names = ", ".join(choice.alternatives)
+    names = f"a choice among {', '.join(choice.alternatives)}"
+    if isinstance(choice, Slices):
+        names = f"{choice!r}, {len(choice.alternatives)} settings of its discrete parameters"
     return "\n".join(
         (
-            f"certune: exact tuning of a choice among {names}",
+            f"certune: exact tuning of {names}",
             f"{n_instances} instance{'s' * (n_instances != 1)}",
             f"best:  {criterion.words(str(choice.score))} that is sure over all instances",
             "bound: no setting of any alternative is better",

@@ -23,6 +23,16 @@ def checked_family(family: object) -> Family:
     return family
 
 
+def refuse_discrete(family: Family, what: str) -> None:
+    """Raise :class:`ParameterError` if a family has parameters with separate settings."""
+    if family.space.discrete:
+        names = ", ".join(repr(item.name) for item in family.space.discrete)
+        raise ParameterError(
+            f"{what} takes families with real parameters, but {names} of {family!r} have separate "
+            "settings: tune takes them, and family.slices() has a family for each setting."
+        )
+
+
 def checked_instances(family: Family, instances: object, purpose: str = "tuning") -> list[Any]:
     """Return the instances as a list, every one of which fits the family.
 

@@ -22,7 +22,7 @@ from certune.checks import as_n_jobs, as_positive_seconds, is_one_of
 from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
 from certune.families.base import Family
-from certune.tuning.choice import Choice
+from certune.tuning.choice import Choice, Slices
 from certune.tuning.choice_result import ChoiceResult
 from certune.tuning.choice_search import tune_choice
 from certune.tuning.cost import forecast, learn_costs, warn_of_memory, warn_of_time
@@ -155,8 +155,8 @@ def tune(
     Returns
     -------
     TuningResult
-        The optimum; for several parameters a :class:`SpaceTuningResult`, for a choice a
-        :class:`ChoiceResult`. After a time limit,
+        The optimum; for several parameters a :class:`SpaceTuningResult`, for a choice, or a family
+        with integer or categorical parameters, a :class:`ChoiceResult`. After a time limit,
         Ctrl-C, SIGTERM or a stop by a callback: the best setting known, with a valid upper bound.
         A second signal, a second later or more, ends the program as ever.
 
@@ -184,6 +184,8 @@ def tune(
     >>> result.status.name, result.best_value, result.best_region
     ('OPTIMAL', 1.0, [(0.25, 0.7499999999999999)])
     """
+    if not isinstance(family, Choice) and checked_family(family).space.discrete:
+        family = Slices(family)
     if isinstance(family, Choice):
         _check_options(timeout, n_jobs, callbacks, progress)
         limits = _seconds(timeout), _seconds(timeout_per_instance)

@@ -32,7 +32,7 @@ from certune.errors import (
 from certune.families.base import Family
 from certune.space import Segment
 from certune.tuning.executors import Crew
-from certune.tuning.instances import checked_family, instance_name
+from certune.tuning.instances import checked_family, instance_name, refuse_discrete
 from certune.tuning.status import Status
 from certune.tuning.workplace import RunOptions
 
@@ -198,6 +198,7 @@ def tune_stream(
     (999, 1.0, [(0.999, 1.0)])
     """
     space = checked_family(family).space
+    refuse_discrete(family, "tune_stream")
     if space.n_free != 1:
         raise ParameterError(
             f"tune_stream needs one free parameter, but {family!r} has {space.n_free}: fix the "

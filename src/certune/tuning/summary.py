@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 INTERVALS_SHOWN = 3
 FAILURES_SHOWN = 5
+SLICES_SHOWN = 8
 LONGEST_DENOMINATOR = 10**6
 
 
@@ -51,16 +52,26 @@ def summary_of_choice(result: ChoiceResult) -> str:
     gap = f"{result.gap:.6g}" if result.gap else "0 (exact)"
     fraction = _fraction(score.of(result.best_value_exact))
     words = result.criterion.words(str(score))
+    is_sliced = "choice" not in result.best_params
+    ranked = sorted(result.alternatives.items(), key=lambda pair: -pair[1].upper_bound_exact)
+    named = ranked if is_sliced else result.alternatives.items()
     others = [
-        ("other alternative", f"{name}: {item}")
-        for name, item in result.alternatives.items()
+        ("other setting" if is_sliced else "other alternative", f"{name}: {item}")
+        for name, item in named
         if name != result.best_alternative
     ]
+    if is_sliced and len(others) > SLICES_SHOWN:
+        others[SLICES_SHOWN:] = [("", f"and {len(others) - SLICES_SHOWN} more, with lower bounds")]
+    best = (
+        ("best parameters", _shown(result.best_params))
+        if is_sliced
+        else ("best choice", f"{result.best_alternative}, {_shown(result.best.best_params)}")
+    )
     rows = [
         ("status", str(result.status)),
         ("best value", f"{result.best_score:.6g}{fraction}, {words}"),
         (score.bound_name, f"{result.score_bound:.6g}, gap {gap}"),
-        ("best choice", f"{result.best_alternative}, {_shown(result.best.best_params)}"),
+        best,
         *_baselines(result.best),
         *others,
         (
@@ -153,7 +164,7 @@ def _shown(params: Mapping[str, Any]) -> str:
 def _number(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(f'{entry:.8g}' for entry in value)})"
-    return f"{value:.8g}"
+    return str(value) if isinstance(value, (str, int)) else f"{value:.8g}"
 
 
 def _intervals(result: LineTuningResult) -> str:

@@ -23,7 +23,7 @@ from certune.files import read_text
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.box_verification import BoxVerificationReport, verify_boxes
 from certune.tuning.certificate import Certificate
-from certune.tuning.choice import Choice
+from certune.tuning.choice import Choice, Slices
 from certune.tuning.choice_certificate import ChoiceCertificate
 from certune.tuning.choice_verification import ChoiceVerificationReport, verify_choice
 from certune.tuning.claims import claims_from
@@ -148,6 +148,8 @@ def verify(
             f"Expected a Certificate, got {certificate!r}: pass result.certificate, or the path of "
             "its file or run directory."
         )
+    if isinstance(family, Family) and family.space.discrete:
+        family = Slices(family)
     if isinstance(certificate, ChoiceCertificate) or isinstance(family, Choice):
         if not isinstance(certificate, ChoiceCertificate) or not isinstance(family, Choice):
             raise CertificateError(

@@ -7,8 +7,10 @@ A Pfaffian GJ program (``def:paffian-gj-algorithm``) that returns a utility is a
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
+import itertools
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -38,13 +40,15 @@ from certune.pfaffian.programs import (
 from certune.pfaffian.structure import PiecewiseStructure
 from certune.pfaffian.sweep import Piece, Sweep, sweep
 from certune.pfaffian.trace import Trace, trace
-from certune.space import ParameterSpace, Real, Segment, Simplex
+from certune.space import Categorical, Integer, Parameter, ParameterSpace, Real, Segment
 
 # The smallest tolerance, relative to the largest utility, that polynomials with float
 # coefficients and degree 20 can keep.
 FINEST = 2.0**-40
 # Paths that a guarantee follows on its own to prove a structure.
 _FEW_PATHS = 300
+# Families that tuning over discrete parameters takes the best of.
+_MOST_SLICES = 1000
 # The precision of balls belongs to the whole process, so that threads take turns.
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -58,8 +62,9 @@ class ProgramFamily(Family):
         ``program(instance, parameters)`` in ordinary Python: arithmetic, `certune.pfaffian`
         functions and comparisons on the parameters, returning the utility. It must be
         deterministic, and importable by name if several processes are used.
-    space : ParameterSpace, Real or Simplex
-        The parameters and their ranges.
+    space : ParameterSpace, Real, Integer, Categorical or Simplex
+        The parameters and their ranges. The program is given expressions for real parameters and
+        weights, Python's own numbers and words for the others.
     utility_range : pair of numbers, default (0, 1)
         Smallest and largest utility.
     tolerance : float, default 0
@@ -106,7 +111,7 @@ class ProgramFamily(Family):
     def __init__(
         self,
         program: Program,
-        space: ParameterSpace | Real | Simplex,
+        space: ParameterSpace | Parameter,
         *,
         utility_range: tuple[Any, Any] = (0, 1),
         tolerance: float = 0.0,
@@ -139,10 +144,14 @@ class ProgramFamily(Family):
                 f"got {structure!r}"
             )
         self._stated_structure = structure
+        # What a slice has in place of discrete parameters: settings, and one along a line.
+        self._settings: dict[str, Any] = {}
+        self._stepped: Integer | Categorical | None = None
 
     def __repr__(self) -> str:
         name = getattr(self.program, "__qualname__", repr(self.program))
-        return f"ProgramFamily({name}, {', '.join(self._space.names)})"
+        settings = [f"{key} = {value!r}" for key, value in self._settings.items()]
+        return f"ProgramFamily({', '.join([name, *self._space.names, *settings])})"
 
     @property
     def space(self) -> ParameterSpace:
@@ -155,6 +164,8 @@ class ProgramFamily(Family):
         content = f"{reach(self.program).digest} {self._space!r} {self._low} {self._high}"
         if self._tolerance:
             content += f" {self._tolerance!r}"
+        if self._settings or self._stepped:
+            content += f" {self._settings!r} {self._stepped!r}"
         return hashlib.sha256(content.encode()).hexdigest()
 
     @property
@@ -166,10 +177,11 @@ class ProgramFamily(Family):
     def description(self) -> dict[str, Any]:
         """The name of the program, its options if it is a dataclass, and what it returns."""
         name = getattr(self.program, "__qualname__", type(self.program).__qualname__)
+        settings = {key: str(value) for key, value in self._settings.items()}
         return {
             "family": type(self).__name__,
             "program": name[:LONGEST_WORD],
-            "options": _options(self.program),
+            "options": {**_options(self.program), **settings},
             "utility_range": list(self.utility_range),
             "tolerance": self._tolerance,
         }
@@ -201,11 +213,92 @@ class ProgramFamily(Family):
 
     def _afresh(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
         """Run the program at a point, from its beginning."""
-        return self.program(instance, parameters)
+        return self.program(instance, self._completed(parameters))
 
     def _follow(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
         """Run the program for whoever decides its comparisons now."""
-        return self.program(instance, parameters)
+        return self.program(instance, self._completed(parameters))
+
+    def _completed(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what the program is given: discrete parameters as Python's own values.
+
+        Along a line a discrete parameter is the number next to the coordinate, by branches; halves
+        go up.
+        """
+        stepped = (*self._space.discrete, *([self._stepped] if self._stepped else []))
+        if not stepped and not self._settings:
+            return parameters
+        values = Parameters(parameters) | self._settings
+        for item in stepped:
+            if isinstance(item, Integer):
+                values[item.name] = math.floor(parameters[item.name] + Fraction(1, 2))
+            elif item is self._stepped:
+                place = math.floor(parameters[item.name] + Fraction(1, 2))
+                values[item.name] = item.values[place]
+            else:
+                values[item.name] = _setting(item, parameters[item.name])
+        return Parameters(values)
+
+    def slices(self) -> dict[str, Family]:
+        """Return the program at every setting of its discrete parameters, by the setting in words.
+
+        If it has no other parameters, the last one stays: along a line, in steps.
+
+        Examples
+        --------
+        >>> import certune as ct
+        >>> def near(x, parameters):
+        ...     return 1 if abs(x - parameters["k"] * parameters["a"]) <= 1 else 0
+        >>> space = ct.ParameterSpace((ct.Integer("k", 1, 3), ct.Real("a", 0, 1)))
+        >>> list(ct.ProgramFamily(near, space).slices())
+        ['k = 1', 'k = 2', 'k = 3']
+        """
+        discrete = list(self._space.discrete)
+        if not discrete:
+            return {}
+        others = [item for item in self._space.parameters if item not in discrete]
+        stepped = None if others else discrete.pop()
+        if stepped is not None:
+            others = [Real(stepped.name, stepped.low, stepped.high)]
+        count = math.prod(item.size for item in discrete)
+        if count > _MOST_SLICES:
+            raise ParameterError(
+                f"the discrete parameters of {self!r} have {count} settings together, more than "
+                f"{_MOST_SLICES}; choose shorter ranges"
+            )
+        found: dict[str, Family] = {}
+        for values in itertools.product(*(item.values for item in discrete)):
+            settings = {item.name: value for item, value in zip(discrete, values, strict=True)}
+            words = [f"{name} = {value}" for name, value in settings.items()]
+            name = ", ".join(words) or f"{others[0].name}, all settings"
+            found[name] = self._slice(ParameterSpace(tuple(others)), settings, stepped)
+        return found
+
+    def _slice(
+        self,
+        space: ParameterSpace,
+        settings: dict[str, Any],
+        stepped: Integer | Categorical | None,
+    ) -> ProgramFamily:
+        made = copy.copy(self)
+        made._space, made._settings, made._stepped = space, settings, stepped
+        made._baselines = {}
+        for name, params in self._baselines.items():
+            values = {key: value for key, value in params.items() if key not in settings}
+            if isinstance(stepped, Categorical):
+                values[stepped.name] = stepped.values.index(values[stepped.name])
+            if all(params[key] == value for key, value in settings.items()):
+                made._baselines[name] = values
+        return made
+
+    def setting_of(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the setting of the whole family that a point of this slice stands for."""
+        values = {**params, **self._settings}
+        if self._stepped is not None:
+            number = math.floor(Fraction(params[self._stepped.name]) + Fraction(1, 2))
+            is_whole = isinstance(self._stepped, Integer)
+            values[self._stepped.name] = number if is_whole else self._stepped.values[number]
+        return values
 
     def run_exact(self, instance: Any, params: Params) -> Fraction:
         """Utility at one parameter, as an exact rational number.
@@ -223,7 +316,12 @@ class ProgramFamily(Family):
         """Output of the solver at one parameter; the utility if there is no solver."""
         if self._solver is None:
             return self.run_exact(instance, params)
-        return run_at_point(self._solver, instance, self._space.validate(params))
+        solver = self._solver
+
+        def run(instance: Any, parameters: Mapping[str, Any]) -> Any:
+            return solver(instance, self._completed(parameters))
+
+        return run_at_point(run, instance, self._space.validate(params))
 
     def run_plain(self, instance: Any, params: Params) -> tuple[float, float] | None:
         """Utility of the program on plain floats, with an estimate of its rounding error.
@@ -245,7 +343,16 @@ class ProgramFamily(Family):
         **options
             ``limit``, ``boxes`` and ``timeout`` of `certune.pfaffian.trace`.
         """
+        self._refuse_discrete("a trace")
         return trace(self._follow, instance, self._space if domain is None else domain, **options)
+
+    def _refuse_discrete(self, what: str) -> None:
+        if self._space.discrete:
+            names = ", ".join(repr(item.name) for item in self._space.discrete)
+            raise ParameterError(
+                f"{what} needs real parameters, and {names} of {self!r} have separate settings; "
+                "family.slices() has a family for each of these"
+            )
 
     def structure(
         self,
@@ -289,6 +396,7 @@ class ProgramFamily(Family):
         >>> structure.n_boundaries, ct.pdim_bound(structure).dimension
         (6, 6)
         """
+        self._refuse_discrete("a structure")
         if self._stated_structure is not None and size is None:
             return self._stated_structure(example)
         return self._shape(tuple(fixed), limit).structure(example, size)
@@ -302,6 +410,8 @@ class ProgramFamily(Family):
 
         The stated structure, or one that few paths prove; None if neither is known.
         """
+        if self._space.discrete:
+            return None
         if self._stated_structure is not None:
             stated = [self._stated_structure(instance) for instance in instances]
             return max(stated, key=lambda each: (each.n_boundaries, each.n_piece_forms))
@@ -491,6 +601,12 @@ class ProgramFamily(Family):
                 f"[{self._low}, {self._high}]; pass utility_range="
             )
         return min(max(number, self._low), self._high)
+
+
+def _setting(item: Categorical, given: Any) -> Any:
+    """Return one of the values of a parameter, which may have become an expression or a float."""
+    number = given.value if isinstance(given, Expression) else given
+    return item.validate(number)
 
 
 def _options(program: Program) -> dict[str, str]:

@@ -20,13 +20,14 @@ import numpy as np
 
 from certune.checks import as_list
 from certune.errors import InputError, ParameterError
+from certune.families.base import Family
 from certune.families.programs.decision_tree import DecisionTree, Question, Recorder
 from certune.families.programs.family import ProgramFamily
 from certune.pfaffian.decisions import current_oracle, outside_programs
 from certune.pfaffian.expressions import Expression, as_expression, parameter
 from certune.pfaffian.plain import PlainFloat
 from certune.pfaffian.programs import Parameters, argmax, argsort
-from certune.space import ParameterSpace, Real, Simplex
+from certune.space import Parameter, ParameterSpace, Simplex
 
 # Trees of decisions that are kept, one for each instance.
 _MOST_TREES = 64
@@ -191,7 +192,7 @@ class DecisionFamily(ProgramFamily):
     def __init__(
         self,
         algorithm: Algorithm,
-        space: ParameterSpace | Real | Simplex,
+        space: ParameterSpace | Parameter,
         *,
         utility_range: tuple[Any, Any] = (0, 1),
         tolerance: float = 0.0,
@@ -227,19 +228,29 @@ class DecisionFamily(ProgramFamily):
         return self._n_runs_of_dropped + sum(tree.n_runs for tree in self._trees.values())
 
     def _afresh(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
-        return _Afresh(self.program)(instance, parameters)
+        return _Afresh(self.program)(instance, self._completed(parameters))
 
     def _follow(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
         oracle = current_oracle()
         assert oracle is not None  # whoever follows a program decides for it
         return self._tree(instance).follow(_flat(parameters), oracle)
 
+    def slices(self) -> dict[str, Family]:
+        """Return the algorithm at every setting of its discrete parameters; see `ProgramFamily`."""
+        found = super().slices()
+        if found and self.space.n_free == sum(item.n_free for item in self.space.discrete):
+            raise ParameterError(
+                f"{self!r} has discrete parameters only, and decisions need a real one to depend "
+                "on; run the algorithm at each setting, or write it as a ProgramFamily"
+            )
+        return found
+
     @outside_programs()
     def _tree(self, instance: Any) -> DecisionTree:
         key = self.instance_fingerprint(instance)
         tree = self._trees.get(key)
         if tree is None:
-            symbols = _symbols(self.space)
+            symbols = {**_symbols(self.space), **self._settings}
             tree = DecisionTree(
                 lambda recorder: self.program(instance, Decisions(symbols, recorder))  # type: ignore[arg-type]
             )
