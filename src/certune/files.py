@@ -124,7 +124,10 @@ def _opened_at_once(path: str, flags: int) -> int:
 
 
 def read_arrays(
-    path: str | os.PathLike[str], names: Collection[str], required: Collection[str] = ()
+    path: str | os.PathLike[str],
+    names: Collection[str],
+    required: Collection[str] = (),
+    most: int = MOST_ARRAYS,
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of an ``.npz`` file, without pickled objects.
 
@@ -134,11 +137,13 @@ def read_arrays(
         The file.
     names, required : collection of str
         Arrays that it can have, and those that it must have.
+    most : int, optional
+        Bytes of arrays that it can have.
 
     Raises
     ------
     InputError
-        If the file cannot be read, has other arrays, or holds more than `MOST_ARRAYS` bytes;
+        If the file cannot be read, has other arrays, or holds more than `most` bytes;
         nothing is unpacked then.
     """
     read_size = 0
@@ -154,10 +159,9 @@ def read_arrays(
                     f"{', '.join(sorted(members)[:20]) or 'none'}"
                 )
             read_size = sum(info.file_size for info in members.values())
-            if read_size > MOST_ARRAYS:
+            if read_size > most:
                 raise InputError(
-                    f"{path} holds {read_size} bytes of arrays, more than the {MOST_ARRAYS} that "
-                    "are read"
+                    f"{path} holds {read_size} bytes of arrays, more than the {most} that are read"
                 )
             return {name: _array(archive, info) for name, info in members.items()}
     except _UNREADABLE as error:

@@ -73,3 +73,76 @@ def test_what_cannot_be_read_is_said(tmp_path):
     write(path, {name: cells[:0] for name, cells in columns(1).items()})
     with pytest.raises(ct.InputError, match="has no rows"):
         list(ct.read_stream(path, target="label"))
+
+
+def test_a_folder_of_arrays_is_read_file_by_file(tmp_path):
+    instances = ct.datasets.random_clustering(4, random_state=0)
+    ct.save_instances(instances, tmp_path / "ä b")
+    stream = ct.read_stream(tmp_path / "ä b")
+    found = next(stream)
+    assert found == instances[0] and found.name == "000000"
+    assert list(stream) == instances[1:]
+    result = ct.tune_stream(ct.Linkage(alpha=(0, 2)), ct.read_stream(tmp_path / "ä b"))
+    assert result.landscape == ct.tune(ct.Linkage(alpha=(0, 2)), instances).landscape
+    [alone] = ct.read_stream(str(tmp_path / "ä b" / "*2.npz"))
+    assert alone == instances[2]
+
+
+def test_files_are_read_when_they_are_reached(tmp_path):
+    ct.save_instances(ct.datasets.random_clustering(2, random_state=0), tmp_path / "in")
+    (tmp_path / "in" / "000001.npz").write_bytes(b"PK nonsense")
+    stream = ct.read_stream(tmp_path / "in")
+    assert next(stream).n_points > 1
+    with pytest.raises(ct.InputError, match=r"000001.npz is not a readable .npz file"):
+        next(stream)
+
+
+def test_points_get_metrics_and_k_from_options(tmp_path):
+    points = np.arange(12.0).reshape(6, 2) ** 2
+    np.savez(tmp_path / "a.npz", points=points, target=["u", "v"] * 3)
+    np.savez(tmp_path / "b.npz", points=points, target=[0, 1] * 3, k=3, metrics=["l1", "l2"])
+    one, two = ct.read_stream(tmp_path, metrics="cityblock", k=4)
+    assert (one.metric_names, one.k) == (("cityblock",), 4)
+    assert (two.metric_names, two.k) == (("l1", "l2"), 3)
+
+
+@pytest.mark.parametrize(
+    ("task", "arrays", "family"),
+    [
+        (
+            "labeling",
+            {"points": [[0.0], [1.0], [5.0], [6.0]], "labeled": [0, 2], "truth": [0, 0, 1, 1]},
+            ct.HarmonicLabeling(sigma=(0.5, 2)),
+        ),
+        (
+            "regression",
+            {"X": [[0.0], [1.0], [2.0]], "y": [0.0, 1.0, 2.5], "X_val": [[3.0]], "y_val": [3.0]},
+            ct.RegularizedRegression(alpha=(0.1, 10), metric="squared-error", max_error=20.0),
+        ),
+    ],
+)
+def test_arrays_of_other_tasks(tmp_path, task, arrays, family):
+    np.savez(tmp_path / "first.npz", **arrays)
+    [instance] = ct.read_stream(tmp_path, task=task)
+    assert instance.name == "first"
+    assert ct.tune_stream(family, [instance]).n_instances == 1
+
+
+def test_what_is_for_tables_is_refused_for_arrays(tmp_path):
+    ct.save_instances(ct.datasets.random_clustering(1), tmp_path / "in")
+    with pytest.raises(ct.ParameterError, match="target, group is for columns of tables"):
+        ct.read_stream(tmp_path / "in", target="label", group="site")
+    with pytest.raises(ct.ParameterError, match="standardize is for tables; .* options metrics, k"):
+        ct.read_stream(tmp_path / "in", standardize=True)
+    (tmp_path / "in" / "a.csv").write_text("x,label\n1,2\n")
+    with pytest.raises(ct.InputError, match="tables and .npz files, .*000000.npz among them"):
+        ct.read_stream(tmp_path / "in")
+    with pytest.raises(ct.ParameterError, match=r"which column of .*a.csv has the labels"):
+        ct.read_stream(tmp_path / "in" / "a.csv")
+
+
+def test_large_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "MOST_BYTES", 1000)
+    np.savez_compressed(tmp_path / "zeros.npz", points=np.zeros((100, 2)), target=np.zeros(100))
+    with pytest.raises(ct.InputError, match=r"zeros.npz holds \d+ bytes .* more than the 1000"):
+        list(ct.read_stream(tmp_path))

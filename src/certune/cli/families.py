@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from certune.errors import CertuneError, InputError, ParameterError
-from certune.files import read_arrays
+from certune.errors import ParameterError
 
 if TYPE_CHECKING:
     from certune.families.base import Family
@@ -32,18 +30,14 @@ class FamilyCommand:
         Returns the options that count where nothing else is said, in view of those that were given.
     build : callable
         Makes the family from all of them.
-    read : callable
-        Makes an instance from arrays by name.
-    arrays, required : tuple of str
-        Arrays that a file can have, and those it must have.
+    task : str
+        What its instances are for; see `certune.data.array_files`.
     """
 
     options: tuple[str, ...]
     defaults: Callable[[Mapping[str, Any]], dict[str, Any]]
     build: Callable[[dict[str, Any]], Family]
-    read: Callable[..., Any]
-    arrays: tuple[str, ...]
-    required: tuple[str, ...]
+    task: str
 
     def settled(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all options: those that were given, and the defaults of the others."""
@@ -55,17 +49,9 @@ class FamilyCommand:
 
     def read_instance(self, path: Path) -> Any:
         """Return the instance of a file of arrays (``.npz``, without pickled objects)."""
-        arrays: dict[str, Any] = dict(read_arrays(path, self.arrays, self.required))
-        if "k" in arrays:
-            if arrays["k"].size != 1:
-                raise InputError(f"{path}: k must be one number, got {arrays['k'].size} of them")
-            arrays["k"] = arrays["k"].item()
-        if "metrics" in arrays:
-            arrays["metrics"] = np.atleast_1d(arrays["metrics"]).tolist()
-        try:
-            return self.read(**arrays, name=path.stem)
-        except CertuneError as error:
-            raise InputError(f"{path}: {error}") from None
+        from certune.data.array_files import read_instance
+
+        return read_instance(path, self.task)
 
 
 def _linkage_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,62 +112,30 @@ def _regression(options: dict[str, Any]) -> Family:
     return RegularizedRegression(**options)
 
 
-def _clustering_instance(**arrays: Any) -> Any:
-    from certune.families.linkage import ClusteringInstance
-
-    return ClusteringInstance(**arrays)
-
-
-def _labeling_instance(**arrays: Any) -> Any:
-    from certune.families.graph_ssl import LabelingInstance
-
-    return LabelingInstance(**arrays)
-
-
-def _classification_instance(**arrays: Any) -> Any:
-    from certune.families.logistic import ClassificationInstance
-
-    return ClassificationInstance(**arrays)
-
-
-def _regression_instance(**arrays: Any) -> Any:
-    from certune.families.regression import RegressionInstance
-
-    return RegressionInstance(**arrays)
-
-
 FAMILIES: Mapping[str, FamilyCommand] = {
     "linkage": FamilyCommand(
         ("kind", "alpha", "objective", "other_alpha", "weights"),
         _linkage_defaults,
         _linkage,
-        _clustering_instance,
-        ("points", "distances", "metrics", "target", "k"),
-        ("target",),
+        "clustering",
     ),
     "labeling": FamilyCommand(
         ("sigma", "n_neighbors"),
         _labeling_defaults,
         _labeling,
-        _labeling_instance,
-        ("points", "distances", "metrics", "labeled", "labels", "truth"),
-        ("labeled", "truth"),
+        "labeling",
     ),
     "logistic": FamilyCommand(
         ("penalty", "lam", "C", "metric", "standardize"),
         _logistic_defaults,
         _logistic,
-        _classification_instance,
-        ("X", "y", "X_val", "y_val"),
-        ("X", "y", "X_val", "y_val"),
+        "classification",
     ),
     "regression": FamilyCommand(
         ("penalty", "alpha", "l1_ratio", "metric", "max_error"),
         _regression_defaults,
         _regression,
-        _regression_instance,
-        ("X", "y", "X_val", "y_val"),
-        ("X", "y"),
+        "regression",
     ),
 }
 

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
     from certune.report.findings import Findings
     from certune.tuning import TuningResult
 
-TASK_OF_FAMILY = {
-    "linkage": "clustering",
-    "labeling": "labeling",
-    "logistic": "classification",
-    "regression": "regression",
-}
+TASK_OF_FAMILY = {name: command.task for name, command in FAMILIES.items()}
 # Options of the scenario that belong to the instances of a task.
 TASK_OPTIONS = {
     "clustering": ("metrics", "standardize", "k"),

@@ -1,8 +1,8 @@
 """Instances from many or large files, one after the other: what was read is not kept.
 
-A folder of CSV or Parquet files is read file by file. A Parquet file with a column of groups is
-read in pieces; the rows of a group stand together in it, and each group becomes an instance as soon
-as its last row is there.
+A folder of CSV or Parquet files, or of files of arrays, is read file by file. A Parquet file with a
+column of groups is read in pieces; the rows of a group stand together in it, and each group becomes
+an instance as soon as its last row is there.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from typing import Any
 
 import numpy as np
 
+from certune.data.array_files import ARRAYS, check_array_options, read_instance
 from certune.data.csv_file import read_csv
 from certune.data.doors import SUFFIXES, Purposes, files_of, instances_of, samples_of
 from certune.data.frame import as_table
 from certune.data.table import Table, text_of
 from certune.data.tasks import task_named
-from certune.errors import CertuneError, InputError
+from certune.errors import CertuneError, InputError, ParameterError
 
 PARQUET = (".parquet", ".pq")
-# Rows of a Parquet file that are read at a time.
-PIECE = 65_536
+# Rows of a Parquet file that are read at a time, and bytes that a file of arrays may hold.
+PIECE, MOST_BYTES = 65_536, 2**30
 
 
 def read_stream(
     source: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,
-    target: str,
+    target: str | None = None,
     group: str | None = None,
     features: Sequence[str] | None = None,
     categorical: Sequence[str] = (),
@@ -42,10 +43,15 @@ def read_stream(
     Parameters
     ----------
     source : path, pattern or list of them
-        CSV or Parquet files, or a folder of them, which are read in the order of their names.
-        Parquet needs pyarrow, ``pip install 'certune[parquet]'``.
+        CSV or Parquet files, or ``.npz`` files of arrays (as :func:`save_instances` and
+        ``numpy.savez`` write them), or a folder of them, which are read in the order of their
+        names. Parquet needs pyarrow, ``pip install 'certune[parquet]'``.
     target, features, task, **options
-        As in :func:`from_frame`.
+        As in :func:`from_frame`. A file of arrays is one instance and needs none of them but
+        `task`: for clustering it has ``points`` or ``distances``, ``target``, and if need be ``k``
+        and ``metrics``; for labeling ``points`` or ``distances``, ``labeled`` and ``truth``; for
+        classification and regression ``X``, ``y``, ``X_val`` and ``y_val``. ``metrics`` and ``k``
+        may be said here for all files that do not have them.
     group : str, optional
         Column that divides the rows of a file: one instance for each of its values. In a Parquet
         file the rows of a group must stand together, so that it can be read in pieces. Without a
@@ -65,18 +71,42 @@ def read_stream(
         For files that are not there or cannot be used, as soon as they are reached.
     """
     task_named(task, list(options))
-    purposes = Purposes(target, group, features, categorical)
     paths = _paths(source)
-    return _instances(paths, purposes, task, options)
+    kinds = sorted({path.suffix.lower() == ARRAYS for path in paths})
+    if len(kinds) > 1:
+        first = next(path for path in paths if path.suffix.lower() == ARRAYS)
+        raise InputError(
+            f"there are tables and {ARRAYS} files, {first} among them: read one kind at a time, "
+            f"with a pattern such as 'data/*{ARRAYS}'"
+        )
+    if kinds == [True]:
+        for_tables = {"target": target, "group": group, "features": features}
+        given = [name for name, value in for_tables.items() if value is not None]
+        unused = given + ["categorical"] * bool(categorical)
+        if unused:
+            raise ParameterError(
+                f"{', '.join(unused)} is for columns of tables, and {paths[0]} is a file of "
+                "arrays, which go by their names: leave it out"
+            )
+        check_array_options(task, options)
+        return _from_arrays(paths, task, options)
+    if target is None:
+        raise ParameterError(f"say which column of {paths[0]} has the labels: target='NAME'")
+    return _instances(paths, Purposes(target, group, features, categorical), task, options)
+
+
+def _from_arrays(paths: Sequence[Path], task: str, options: dict[str, Any]) -> Iterator[Any]:
+    for path in paths:
+        yield read_instance(path, task, options, MOST_BYTES)
 
 
 def _paths(source: Any) -> list[Path]:
-    """Return the files of a source, with Parquet files beside CSV files."""
+    """Return the files of a source, with files of arrays and Parquet files beside CSV files."""
     if not isinstance(source, (str, PathLike)):
         return files_of(source)
     text = fspath(source)
     if Path(text).is_dir():
-        suffixes = (*SUFFIXES, *PARQUET)
+        suffixes = (*SUFFIXES, *PARQUET, ARRAYS)
         found = sorted(path for path in Path(text).iterdir() if path.suffix.lower() in suffixes)
         return found or files_of(text)
     if glob.has_magic(text):
