@@ -19,6 +19,7 @@ from fractions import Fraction
 
 from certune.errors import InputError
 from certune.pfaffian.chains import Chain, ChainFunction, Complexity
+from certune.pfaffian.clearing import cleared
 from certune.pfaffian.expressions import Expression, as_expression, constant
 from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import DIVIDE, EXP, LOG, MULTIPLY
@@ -88,6 +89,39 @@ def chain_of(functions: Iterable[Expression]) -> ChainForm:
     if axes:
         forms.append(ChainBuilder(joint, axes=axes).form(nodes))
     return min(forms, key=_cost)
+
+
+def chain_of_predicates(
+    predicates: Iterable[Expression], values: Iterable[Expression] = ()
+) -> ChainForm:
+    """Return a small chain for functions of which only the signs count, and for values beside them.
+
+    Denominators of predicates are cleared if that makes the bound smaller: the polynomials are then
+    those of functions with the same signs (`certune.pfaffian.clearing.cleared`).
+
+    Parameters
+    ----------
+    predicates : iterable of Expression
+        Functions that a program compares with 0.
+    values : iterable of Expression
+        Functions that it returns.
+
+    Examples
+    --------
+    >>> from certune.pfaffian import parameters
+    >>> from certune.pfaffian.construction import chain_of, chain_of_predicates
+    >>> a, b = parameters("a b")
+    >>> chain_of([1 / a - 1 / b]).complexity.chain_length
+    1
+    >>> chain_of_predicates([1 / a - 1 / b]).complexity
+    Complexity(chain_length=0, chain_degree=0, function_degree=3)
+    """
+    given, beside = list(predicates), list(values)
+    plain = chain_of([*given, *beside])
+    without = [cleared(predicate) for predicate in given]
+    if all(first is second for first, second in zip(given, without, strict=True)):
+        return plain
+    return min((plain, chain_of([*without, *beside])), key=_cost)
 
 
 def _cost(form: ChainForm) -> float:

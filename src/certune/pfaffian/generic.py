@@ -26,7 +26,7 @@ import numpy as np
 from certune.deadline import TimeIsUp, check_time
 from certune.errors import CertuneError, InputError
 from certune.pfaffian.chains import Complexity
-from certune.pfaffian.construction import chain_of
+from certune.pfaffian.construction import chain_of_predicates
 from certune.pfaffian.decisions import (
     Oracle,
     Relation,
@@ -306,15 +306,18 @@ def _counted(
 ) -> GenericCounts:
     moving = [value for value in values if not names.isdisjoint(value.parameters)]
     numbers = _in_general_position((*predicates, *moving), names)
-    concrete = [node.substitute(numbers) for node in (*predicates, *moving)]
-    concrete = [node for node in concrete if node.parameters]
-    each = [node.complexity for node in concrete]
+    compared, returned = (
+        [node for node in (each.substitute(numbers) for each in nodes) if node.parameters]
+        for nodes in (predicates, moving)
+    )
+    each = [chain_of_predicates([node]).complexity for node in compared]
+    each += [node.complexity for node in returned]
     largest = Complexity(
         max((c.chain_length for c in each), default=0),
         max((c.chain_degree for c in each), default=0),
         max((c.function_degree for c in each), default=1),
     )
-    whole = chain_of(concrete).complexity if concrete else largest
+    whole = chain_of_predicates(compared, returned).complexity if each else largest
     forms = Counter(form_of(predicate, names) for predicate in predicates)
     return GenericCounts(dict(forms), len(values), len(moving), largest, whole, n_paths)
 

@@ -18,7 +18,7 @@ from certune.deadline import TimeIsUp, check_time, now, until
 from certune.errors import CertuneError, InputError, ParameterError
 from certune.pfaffian.boxes import Box, split_by_sign
 from certune.pfaffian.chains import Chain, Complexity
-from certune.pfaffian.construction import ChainBuilder, ChainForm, chain_of
+from certune.pfaffian.construction import ChainBuilder, ChainForm, chain_of_predicates
 from certune.pfaffian.decisions import Oracle, Relation, decide_constants, deciding
 from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.domains import Domain, domain_of
@@ -95,17 +95,17 @@ class Trace:
     @cached_property
     def _chain_form(self) -> ChainForm:
         moving = [form for form in self.forms if form.parameters]
-        return chain_of([*self.predicates, *moving])
+        return chain_of_predicates(self.predicates, moving)
 
     @property
     def chain(self) -> Chain:
-        """One Pfaffian chain for all predicates and values."""
+        """One Pfaffian chain for all predicates, whose denominators may be cleared, and values."""
         return self._chain_form.chain
 
     @cached_property
     def predicate_complexities(self) -> tuple[Complexity, ...]:
         """Complexity of each predicate on a chain of its own."""
-        return tuple(predicate.complexity for predicate in self.predicates)
+        return tuple(chain_of_predicates([each]).complexity for each in self.predicates)
 
     @property
     def complexity(self) -> ObservedComplexity:
