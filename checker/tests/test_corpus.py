@@ -66,6 +66,14 @@ def other_objective(content):
     content["family"]["objective"] = "k-center"
 
 
+def no_weights(content):
+    content["family"]["weights"] = -0.0
+
+
+def vanishing_weights(content):
+    content["family"]["weights"] = [0.0]
+
+
 def smaller_range(content):
     content["family"]["alpha"] = [[-6.0, 5.0]]
 
@@ -90,7 +98,7 @@ def other_instance(content):
     "change",
     [
         higher_value, longer_piece, tighter_gap, other_objective, smaller_range, other_best_value,
-        other_bound, other_region, other_instance,
+        other_bound, other_region, other_instance, no_weights, vanishing_weights,
     ],
 )  # fmt: skip
 def test_false_claims_are_rejected(change, tmp_path, capsys):

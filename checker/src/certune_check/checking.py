@@ -121,6 +121,7 @@ def _linkage(
         alphas += parameters[name] if moves else [number(0 if infinite else value)]
     tuned = weights == "tune"
     demand(tuned == ("weights" in parameters), "the segment does not fit the weights")
+    demand(weights is None or tuned or _are_weights(weights), f"no weights: {weights!r}")
     if tuned:
         line = certificate.origin["weights"], certificate.direction["weights"], certificate.domain
         whole = [Fraction(1), Fraction(0)], [Fraction(-1), Fraction(1)], (Fraction(0), Fraction(1))
@@ -144,6 +145,13 @@ def _linkage(
         return Linkage(points, rule, str(family.get("objective")), score)
 
     return make, slack
+
+
+def _are_weights(shares: object) -> bool:
+    """Tell whether these are finite numbers, none negative and one positive."""
+    if not isinstance(shares, list) or not all(isinstance(own, float) for own in shares):
+        return False
+    return all(math.isfinite(own) and own >= 0 for own in shares) and max(shares, default=0) > 0
 
 
 def _check_range(certificate: Certificate, name: str, ends: list[Any]) -> None:

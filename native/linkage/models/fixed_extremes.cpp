@@ -205,8 +205,8 @@ void build_point_extremes(const Frame& frame, MatrixView<const double> values,
     }
 }
 
-void unite_extremes(const double* first, const double* second, bool ordered, double error,
-                    double* target, double* mirror) {
+CERTUNE_HOT void unite_extremes(const double* first, const double* second, bool ordered,
+                                double error, double* target, double* mirror) {
     if (ordered) {
         simd8::extremes(first, second, target, mirror);
         return;
