@@ -1,11 +1,11 @@
 """How do time and memory of a stream grow with the number of instances?
 
 Instances are drawn one after the other and tuned by `certune.tune_stream`, each size in a process
-of its own. Their breakpoints lie on a grid, as those of data with few digits do, so that the mean
+of its own; the result is saved, loaded and reported. Drawing them is part of the time. Their breakpoints lie on a grid, as those of data with few digits do, so that the mean
 has a bounded number of pieces; with ``--scattered`` all breakpoints are different, and the mean has
 as many pieces as all functions together.
 
-    python benchmarks/scale.py [--sizes 1000 10000 100000] [--breakpoints 3] [--scattered]
+    python benchmarks/scale.py [--sizes 1000 10000 100000] [--breakpoints 100] [--scattered]
     python benchmarks/scale.py --linkage [--sizes 1000 50000]      # 12 points an instance
 """
 
@@ -15,6 +15,7 @@ import argparse
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -55,6 +56,10 @@ def measure(size: int, given: argparse.Namespace) -> None:
     stream = clusterings(size) if given.linkage else steps(size, given.breakpoints, given.scattered)
     started, used = time.perf_counter(), time.process_time()
     result = ct.tune_stream(family, stream, n_jobs=given.n_jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        result.save(f"{folder}/result.json")
+        assert ct.load(f"{folder}/result.json").landscape == result.landscape
+        result.report(f"{folder}/report.html")
     elapsed, used = time.perf_counter() - started, time.process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
@@ -68,7 +73,7 @@ def main() -> None:
     """Measure every size in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
-    parser.add_argument("--breakpoints", type=int, default=3)
+    parser.add_argument("--breakpoints", type=int, default=100)
     parser.add_argument("--scattered", action="store_true")
     parser.add_argument("--linkage", action="store_true")
     parser.add_argument("--n-jobs", type=int, default=1)

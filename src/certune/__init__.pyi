@@ -78,6 +78,7 @@ from .tuning import (
     Status,
     StoredRun,
     StoredSearch,
+    StoredStream,
     StreamResult,
     TuningResult,
     VerificationReport,

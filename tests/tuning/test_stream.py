@@ -1,6 +1,8 @@
 """Tuning on streams: the same mean for any number of workers and any order of arrival."""
 
 import gc
+import itertools
+import json
 import random
 import weakref
 from fractions import Fraction
@@ -10,6 +12,7 @@ import pytest
 import certune as ct
 from certune.dual import sum_of
 from certune.testing import StepFamily, StepInstance
+from certune.tuning import stream_result
 from certune.tuning.stream import BLOCK, FAN, SumTree
 
 
@@ -130,3 +133,55 @@ def test_an_error_of_the_stream_itself_is_passed_on():
 
     with pytest.raises(OSError, match="the disk is gone"):
         ct.tune_stream(StepFamily(), broken())
+
+
+def streamed(n=40):
+    steps = (StepInstance((number / 100,), (0, 1)) for number in range(1, n))
+    bad = [StepInstance((0.5,), (0, 1), name="bad ä")]
+    return ct.tune_stream(Fragile(), itertools.chain(bad, steps), on_error="skip")
+
+
+class Fragile(StepFamily):
+    """Fails on one instance."""
+
+    def dual(self, instance, along=None):
+        if instance.name:
+            raise ValueError("this one")
+        return super().dual(instance, along)
+
+
+def test_a_result_is_saved_and_loaded(tmp_path):
+    result, path = streamed(), tmp_path / "with space ä.json"
+    result.save(path)
+    stored = ct.load(path)
+    assert isinstance(stored, ct.StoredStream) and stored.path == path
+    assert stored.landscape == result.landscape and stored.segment == result.segment
+    for name in ("status", "n_instances", "n_failed", "failures", "baselines", "elapsed"):
+        assert getattr(stored, name) == getattr(result, name)
+    for name in ("best_value_exact", "upper_bound_exact", "gap", "best_params", "best_region"):
+        assert getattr(stored, name) == getattr(result, name)
+    assert str(stored) == str(result) and stored.family == repr(result.family)
+
+
+def test_a_saved_result_that_was_changed_is_refused(tmp_path):
+    path, rng = tmp_path / "a.json", random.Random(0)
+    streamed(5).save(path)
+    content = path.read_bytes()
+    for _ in range(300):
+        damaged = bytearray(content)
+        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        with pytest.raises(ct.InputError, match=r"a\.json is no result of a stream"):
+            ct.load(path)
+    forged = {**json.loads(content), "n_failed": 9}
+    del forged["checksum"]
+    forged["checksum"] = stream_result._checksum(forged)
+    path.write_text(json.dumps(forged))
+    with pytest.raises(ct.InputError, match="9 of 5 instances cannot have failed"):
+        ct.load(path)
+
+
+def test_a_report_of_a_stream_counts_its_instances(tmp_path):
+    streamed().report(tmp_path / "page.html", title="Many steps")
+    page = (tmp_path / "page.html").read_text()
+    assert "Many steps" in page and "40 instances" in page

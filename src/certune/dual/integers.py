@@ -104,6 +104,9 @@ def over_common_denominator(values: Iterable[Any], what: str) -> tuple[list[int]
     Floats are taken as the dyadic rationals that they are. Raises :class:`InputError`, naming
     `what`, for entries that are not finite numbers.
     """
+    values = list(values)
+    if all(type(value) is int for value in values):
+        return values, 1
     try:
         ratios = [_integer_ratio(value) for value in values]
     except (TypeError, ValueError, OverflowError) as error:

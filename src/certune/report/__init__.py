@@ -6,7 +6,7 @@ them, `page` writes the report. Pictures for matplotlib are in `landscape` and `
 
 from __future__ import annotations
 
-from certune.report.collecting import findings_of
+from certune.report.collecting import findings_of, stream_findings
 from certune.report.findings import Findings
 from certune.report.landscape import draw_landscape, landscape_figure
 from certune.report.online import density_figure, dispersion_figure, regret_figure
@@ -23,6 +23,7 @@ __all__ = [
     "landscape_figure",
     "print_findings",
     "regret_figure",
+    "stream_findings",
     "verdict",
     "write_report",
 ]

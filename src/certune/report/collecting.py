@@ -90,46 +90,17 @@ def findings_of(
     units = _Units(result.family.score)
     axis = _axis(result)
     low, high = result.family.utility_range
-    epsilon = ROBUST_SHARE * (high - low)
-    scale = "log" if axis.logarithmic else "linear"
-    plateau = result.landscape.widest_plateau(epsilon, scale)
-    robust = result.robust()
-    middle = (plateau[0] * plateau[1]) ** 0.5 if axis.logarithmic else sum(plateau) / 2
-    robust_value = result.landscape(min(max(middle, axis.low), axis.high))
-    status = result.status
     needed_epsilon = 0.05 * (high - low)
     return Findings(
+        **_common(result, units, axis),
         title=title or f"Tuning of {type(result.family).__name__}",
-        score=units.score.name,
         measure=result.criterion.words(units.score.name),
-        greater_is_better=units.score.greater_is_better,
-        score_range=units.pair(low, high),
-        family=repr(result.family),
-        family_fingerprint=result.family.fingerprint,
-        status=status.name,
-        status_text=status.value,
-        proved=status.name in ("OPTIMAL", "GAP_LIMIT"),
-        best_params=plain_params(result.best_params),
+        robust_params=plain_params(result.robust()),
         best_value=result.best_score,
         bound=result.score_bound,
-        gap=result.gap,
-        tolerance=result.family.tolerance,
         shared_rows=shared_rows,
         n_finished=len(result.duals) if result.family.space.n_free == 1 else len(result.instances),
-        elapsed=result.elapsed,
-        defaults={name: units.of(value) for name, value in result.baselines.items()},
         instances=_instances(result, units, axis),
-        axis=axis,
-        n_free=result.family.space.n_free,
-        landscape=units.curve(
-            curve_of(result.landscape, logarithmic=axis.logarithmic, n_places=PLACES_OF_LANDSCAPE)
-        ),
-        region=_region(result),
-        undecided=len(result.landscape.undecided),
-        robust_params=plain_params(robust),
-        robust_value=units.of(robust_value),
-        robust_loss=epsilon,
-        plateau=(float(plateau[0]), float(plateau[1])),
         held_out=None if held_out is None else _held_out(held_out, units, result.family),
         **({} if shared_rows else _expectations(result, held_out, units, needed_epsilon)),
         needed_epsilon=needed_epsilon,
@@ -137,11 +108,81 @@ def findings_of(
         importance=() if cells is None else importance_of(cells),
         portrait=portrait_of(result),
         history=tuple((time, units.of(best), units.of(bound)) for time, best, bound in history),
-        environment=environment(),
         command=command,
         code=code,
+    )
+
+
+def stream_findings(result: Any, title: str = "") -> Findings:
+    """Collect what a report says about a stream, of which no instance was kept.
+
+    Parameters
+    ----------
+    result : StreamResult
+        The result.
+    title : str, optional
+        Headline.
+    """
+    units, axis = _Units(result.family.score), _axis(result)
+    plateau = _plateau(result, axis)
+    return Findings(
+        **_common(result, units, axis),
+        title=title or f"Tuning of {type(result.family).__name__} on a stream",
+        robust_params=plain_params(result.segment.at(_middle(plateau, axis))),
+        best_value=units.of(result.best_value),
+        bound=units.of(result.upper_bound),
+        shared_rows=False,
+        n_finished=result.n_instances - result.n_failed,
+        n_streamed=result.n_instances,
+        instances=(),
+    )
+
+
+def _common(result: Any, units: _Units, axis: Axis) -> dict[str, Any]:
+    """What every result says: its status, and its landscape."""
+    status, family = result.status, result.family
+    low, high = family.utility_range
+    plateau = _plateau(result, axis)
+    return dict(
+        score=units.score.name,
+        greater_is_better=units.score.greater_is_better,
+        score_range=units.pair(low, high),
+        family=repr(family),
+        family_fingerprint=family.fingerprint,
+        status=status.name,
+        status_text=status.value,
+        proved=status.name in ("OPTIMAL", "GAP_LIMIT"),
+        best_params=plain_params(result.best_params),
+        gap=result.gap,
+        tolerance=family.tolerance,
+        elapsed=result.elapsed,
+        defaults={name: units.of(value) for name, value in result.baselines.items()},
+        axis=axis,
+        n_free=family.space.n_free,
+        landscape=units.curve(
+            curve_of(result.landscape, logarithmic=axis.logarithmic, n_places=PLACES_OF_LANDSCAPE)
+        ),
+        region=_region(result),
+        undecided=len(result.landscape.undecided),
+        robust_value=units.of(result.landscape(_middle(plateau, axis))),
+        robust_loss=ROBUST_SHARE * (high - low),
+        plateau=plateau,
+        environment=environment(),
         created=created_now(),
     )
+
+
+def _plateau(result: Any, axis: Axis) -> tuple[float, float]:
+    """The widest interval on which hardly anything is lost."""
+    low, high = result.family.utility_range
+    scale = "log" if axis.logarithmic else "linear"
+    found = result.landscape.widest_plateau(ROBUST_SHARE * (high - low), scale)
+    return float(found[0]), float(found[1])
+
+
+def _middle(plateau: tuple[float, float], axis: Axis) -> float:
+    middle = (plateau[0] * plateau[1]) ** 0.5 if axis.logarithmic else sum(plateau) / 2
+    return min(max(middle, axis.low), axis.high)
 
 
 def _axis(result: Any) -> Axis:

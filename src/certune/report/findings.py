@@ -173,6 +173,7 @@ class Findings:
     units of their own; ``greater_is_better`` says which way is up.
     Differences are positive where the tuned setting is better. ``shared_rows`` says that the
     instances are folds of the same rows: nothing that assumes independent instances is stated then.
+    ``n_streamed`` is the number of instances of a stream, of which none is told by itself.
     """
 
     title: str
@@ -218,10 +219,16 @@ class Findings:
     code: str = ""
     created: str = ""
     measure: str = ""
+    n_streamed: int = 0
 
     def __post_init__(self) -> None:
         if not self.measure:
             object.__setattr__(self, "measure", f"mean {self.score}")
+
+    @property
+    def n_instances(self) -> int:
+        """Number of instances that were tuned on."""
+        return self.n_streamed or len(self.instances)
 
     @property
     def best_default(self) -> tuple[str, float] | None:

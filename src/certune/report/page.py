@@ -55,7 +55,7 @@ def page_of(findings: Findings) -> str:
     ]
     about = (
         f'<span class="status {tone}">{text_of(findings.status)}</span> '
-        f"{len(findings.instances)} instances, {findings.elapsed:.1f} s, "
+        f"{findings.n_instances} instances, {findings.elapsed:.1f} s, "
         f"{text_of(findings.created)}"
     )
     return framed(
@@ -182,7 +182,7 @@ def _held_out(findings: Findings) -> str:
         rows.append((name, shown(value), shown(held.defaults.get(name)), told))
     columns = (
         "setting",
-        f"{len(findings.instances)} tuning instances",
+        f"{findings.n_instances} tuning instances",
         f"{len(held.instances)} held out",
         "advantage of the tuned setting (95 %)",
     )

@@ -91,7 +91,7 @@ def _settings(findings: Findings) -> Table:
     held = findings.held_out
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(findings.measure)
-    table.add_column(f"{len(findings.instances)} tuning", justify="right")
+    table.add_column(f"{findings.n_instances} tuning", justify="right")
     if held is not None:
         table.add_column(f"{len(held.instances)} held out", justify="right")
     rows = [("tuned", findings.best_value, None if held is None else held.value)]

@@ -130,7 +130,7 @@ def _recommended(findings: Findings) -> Answer:
     return Answer(
         "What should I use?",
         f"{shown_params(findings.best_params)}: {findings.measure} "
-        f"{shown(findings.best_value)} over {_count(len(findings.instances), 'instance')}.",
+        f"{shown(findings.best_value)} over {_count(findings.n_instances, 'instance')}.",
         "good",
     )
 
@@ -138,7 +138,7 @@ def _recommended(findings: Findings) -> Answer:
 def _proved(findings: Findings) -> Answer:
     where = _range(findings)
     comparison = "above" if findings.greater_is_better else "below"
-    n = _count(len(findings.instances), "instance")
+    n = _count(findings.n_instances, "instance")
     if findings.status == "OPTIMAL":
         within = f" (up to {findings.gap:.1g})" if findings.gap else ""
         return Answer(
@@ -293,7 +293,7 @@ def _more(findings: Findings) -> Answer | None:
     )
     # The estimate is a bound, and may promise less than what has been seen already.
     too_good = found.optimism > findings.needed_epsilon
-    if too_good and estimates and estimates[0]["n_instances"] > len(findings.instances):
+    if too_good and estimates and estimates[0]["n_instances"] > findings.n_instances:
         text += (
             f"; by estimate, {estimates[0]['n_instances']:,} would bring that below "
             f"{shown(findings.needed_epsilon, 2)}"

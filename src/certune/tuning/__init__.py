@@ -22,7 +22,8 @@ from certune.tuning.search import tune
 from certune.tuning.space_result import SpaceTuningResult
 from certune.tuning.status import Status
 from certune.tuning.stored_run import StoredRun, StoredSearch, load
-from certune.tuning.stream import StreamResult, tune_stream
+from certune.tuning.stream import tune_stream
+from certune.tuning.stream_result import StoredStream, StreamResult
 from certune.tuning.verification import VerificationReport, verify
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Status",
     "StoredRun",
     "StoredSearch",
+    "StoredStream",
     "StreamResult",
     "TuningResult",
     "VerificationReport",

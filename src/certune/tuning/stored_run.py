@@ -20,6 +20,7 @@ from certune.tuning.progress import upper_bound_of
 from certune.tuning.schema import criterion_from, segment_from, written
 from certune.tuning.search_steps import number_from, setting_from
 from certune.tuning.status import Status
+from certune.tuning.stream_result import StoredStream, load_stream
 from certune.tuning.verification import AnyCertificate, load_certificate
 
 
@@ -179,24 +180,28 @@ class StoredSearch:
         return "\n".join([*lines, f"bound {self.upper_bound:.6g}"])
 
 
-def load(path: str | os.PathLike[str]) -> StoredRun | StoredSearch:
+def load(path: str | os.PathLike[str]) -> StoredRun | StoredSearch | StoredStream:
     """Read the directory of a run, also of one that is in work or was killed; changes nothing.
+
+    Or the file of a result of :func:`certune.tune_stream`.
 
     Parameters
     ----------
     path : path
-        What was given to :func:`certune.tune` as ``run_dir``.
+        What was given to :func:`certune.tune` as ``run_dir``, or to ``save`` of a stream's result.
 
     Returns
     -------
-    StoredRun or StoredSearch
-        What is known; the latter for several free parameters.
+    StoredRun, StoredSearch or StoredStream
+        What is known; a `StoredSearch` for several free parameters.
 
     Raises
     ------
     InputError
         If there is no run, or its journal is damaged before its end.
     """
+    if os.path.isfile(path):
+        return load_stream(path)
     header, *events = [*read_events(path)] or [None]
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"{path} keeps something else than a run of this version")

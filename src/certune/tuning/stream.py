@@ -30,116 +30,16 @@ from certune.errors import (
     UndecidedError,
 )
 from certune.families.base import Family
-from certune.space import Segment
 from certune.tuning.executors import Crew
 from certune.tuning.instances import checked_family, instance_name, refuse_discrete
 from certune.tuning.status import Status
+from certune.tuning.stream_result import StreamResult
 from certune.tuning.workplace import RunOptions
 
 # Instances in a block, and sums that are added at a time.
 BLOCK, FAN = 32, 16
 # Failures that are kept by name; all are counted.
 MOST_FAILURES = 1000
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class StreamResult:
-    """Result of :func:`certune.tune_stream`.
-
-    Attributes
-    ----------
-    family : Family
-        The algorithm that was tuned.
-    segment : Segment
-        The line of settings.
-    status : Status
-        How tuning ended.
-    landscape : PiecewiseFunction or PiecewisePolynomial
-        Exact mean utility over the instances that have a function, along the line.
-    n_instances, n_failed : int
-        Instances that were read, and those of them that failed.
-    failures : dict of str to str
-        Why instances failed, by their names; the first thousand.
-    baselines : dict of str to float
-        Mean utility of every default setting over the same instances as `landscape`; defaults whose
-        run stays undecided on some instance are left out.
-    elapsed : float
-        Seconds that tuning took.
-    """
-
-    family: Family
-    segment: Segment
-    status: Status
-    landscape: DualFunction
-    n_instances: int
-    n_failed: int
-    failures: dict[str, str]
-    baselines: dict[str, float]
-    elapsed: float
-
-    @property
-    def best_params(self) -> dict[str, Any]:
-        """A best setting."""
-        return self.segment.at(self.landscape.best_point)
-
-    @property
-    def best_region(self) -> list[tuple[float, float]]:
-        """All closed intervals of t in which the landscape is, or can be, at its maximum."""
-        return self.landscape.argmax()
-
-    @property
-    def best_value_exact(self) -> Fraction:
-        """Mean utility of `best_params`; instances that failed count with the lowest utility."""
-        lowest = Fraction(self.family.utility_range[0])
-        return self._over_all(self.landscape.max_exact, lowest)
-
-    @property
-    def best_value(self) -> float:
-        """`best_value_exact`, correctly rounded."""
-        return float(self.best_value_exact)
-
-    @property
-    def upper_bound_exact(self) -> Fraction:
-        """No setting has a larger mean utility over all instances that were read."""
-        largest = Fraction(self.family.utility_range[1])
-        if not self.family.proves_duals:
-            return largest
-        return self._over_all(self.landscape.upper_bound_exact, largest)
-
-    @property
-    def upper_bound(self) -> float:
-        """`upper_bound_exact`, correctly rounded."""
-        return float(self.upper_bound_exact)
-
-    @property
-    def gap(self) -> float:
-        """Difference of upper bound and best value; 0 proves the optimum."""
-        return max(0.0, float(self.upper_bound_exact - self.best_value_exact))
-
-    def _over_all(self, finished: Fraction, failed: Fraction) -> Fraction:
-        n_finished = self.n_instances - self.n_failed
-        return (finished * n_finished + failed * self.n_failed) / self.n_instances
-
-    def __repr__(self) -> str:
-        return (
-            f"StreamResult({self.status.name}, best_value={self.best_value!r}, "
-            f"best_params={self.best_params!r}, n_instances={self.n_instances})"
-        )
-
-    def __str__(self) -> str:
-        setting = ", ".join(f"{name} = {value}" for name, value in self.best_params.items())
-        lines = [
-            f"status         {self.status}",
-            f"best value     {self.best_value:.6g} at {setting}",
-            f"upper bound    {self.upper_bound:.6g}",
-            *(f"default        {value:.6g} ({name})" for name, value in self.baselines.items()),
-            f"instances      {self.n_instances}, {self.landscape.n_pieces} pieces, "
-            f"{self.elapsed:.1f} s",
-        ]
-        if self.n_failed:
-            first = next(f"{name}: {why}" for name, why in self.failures.items())
-            lines.append(f"failed         {self.n_failed}; the first one {first}")
-        return "\n".join(lines)
 
 
 def tune_stream(
