@@ -1,9 +1,10 @@
 """How do time and memory of a stream grow with the number of instances?
 
 Instances are drawn one after the other and tuned by `certune.tune_stream`, each size in a process
-of its own; the result is saved, loaded and reported. Drawing them is part of the time. Their breakpoints lie on a grid, as those of data with few digits do, so that the mean
-has a bounded number of pieces; with ``--scattered`` all breakpoints are different, and the mean has
-as many pieces as all functions together.
+of its own; the result is saved, loaded and reported. Drawing them is part of the time. Their
+breakpoints lie on a grid, as those of data with few digits do, so that the mean has a bounded
+number of pieces; with ``--scattered`` all breakpoints are different, and the mean has as many
+pieces as all functions together.
 
     python benchmarks/scale.py [--sizes 1000 10000 100000] [--breakpoints 100] [--scattered]
     python benchmarks/scale.py --linkage [--sizes 1000 50000]      # 12 points an instance

@@ -198,6 +198,13 @@ def _held_out(findings: Findings) -> Answer:
                 "Keep rows back with --holdout 0.25.",
                 "plain",
             )
+        if found is None and findings.n_streamed:
+            return Answer(
+                question,
+                "Unknown: a stream is read once, and all of it took part in tuning. Keep instances "
+                "back, and run the setting on them with family.run.",
+                "warning",
+            )
         if found is None:
             return Answer(
                 question,
