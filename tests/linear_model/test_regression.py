@@ -139,3 +139,38 @@ def test_bad_data_are_refused():
         LassoCV().fit(frame, Y)
     with pytest.raises(ct.InputError, match="R2 is not defined .* fold 1"):
         RidgeCV(cv=3).fit(X, np.where(np.arange(len(Y)) < 60, 1.0, Y))
+
+
+@pytest.mark.slow
+def test_a_range_of_ratios_is_no_worse_than_any_list():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3))
+    targets = rows @ [1.0, 0.5, 0.0] + rng.normal(size=60)
+    model = ElasticNetCV(l1_ratio=(0.5, 1.0), cv=2, tol=1e-3).fit(rows, targets)
+    listed = ElasticNetCV(l1_ratio=[0.5, 0.6, 0.8, 0.9, 1.0], cv=2).fit(rows, targets)
+    grid = grid_models.ElasticNetCV(l1_ratio=[0.5, 0.7, 0.9], cv=2).fit(rows, targets)
+    assert model.upper_bound_ >= listed.best_score_ - 1e-9
+    assert model.best_score_ + model.gap_ == pytest.approx(model.upper_bound_)
+    assert -model.upper_bound_ <= grid.mse_path_.mean(axis=-1).min()
+    assert model.gap_ <= 1.001e-3 * np.var(targets) * 1.5
+    assert 0.5 <= model.l1_ratio_ <= 1.0 and list(model.results_) == [model.l1_ratio_]
+    assert model.search_ is not None and listed.search_ is None
+    assert model.alphas_.shape == (100,) and model.mse_path_.shape == (100, 2)
+    refitted = grid_models.ElasticNet(alpha=model.alpha_, l1_ratio=model.l1_ratio_, tol=1e-12)
+    np.testing.assert_allclose(refitted.fit(rows, targets).coef_, model.coef_, atol=1e-6)
+    report = ct.verify(model.certificate_, model.search_.family, model.search_.instances)
+    assert not report.optimal or model.gap_ < 1e-6
+
+
+def test_a_ratio_at_the_end_of_its_range_is_told():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 2))
+    targets = rows @ [3.0, 0.0] + 0.1 * rng.normal(size=40)
+    with pytest.warns(RangeWarning, match=r"best l1_ratio = 0.3 .* try the range \(0.2, 1.0\)"):
+        ElasticNetCV(l1_ratio=(0.2, 0.3), cv=2, tol=0.1).fit(rows, targets)
+
+
+@pytest.mark.parametrize("ratio", [(0.9, 0.5), (0.0, 0.5), (0.5, 1.5)])
+def test_bad_ranges_of_ratios_are_refused(ratio):
+    with pytest.raises(ct.ParameterError, match="l1_ratio must be"):
+        ElasticNetCV(l1_ratio=ratio).fit(X[:50], Y[:50])

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from certune.box import Box
 from certune.dual import DualFunction
@@ -44,6 +44,11 @@ class BoxBound:
         Number of outputs of the algorithm that the box can have; None if they were too many.
     reuse : object
         What `Family.bound_on_box` can use on any part of the box.
+    shared : tuple of Fraction
+        Sharper bounds for sums over instances, none by default. At every parameter of the box there
+        are weights, not negative and of sum 1, that are the same for all instances of the family,
+        and the utility is at most the mean of these numbers with these weights. So the sum over
+        instances is at most the largest entry of the sum of these vectors.
     """
 
     lower: Fraction
@@ -51,11 +56,53 @@ class BoxBound:
     importance: tuple[float, ...]
     n_outcomes: int | None = None
     reuse: Any = field(default=None, repr=False)
+    shared: tuple[Fraction, ...] = field(default=(), repr=False)
 
     @property
     def settled(self) -> bool:
         """Is the utility the same on the whole box?"""
         return self.lower == self.upper
+
+
+class UpperSum(NamedTuple):
+    """An upper bound of a sum of utilities on a box, from the bounds of the instances.
+
+    Attributes
+    ----------
+    uppers : Fraction
+        Sum of their upper bounds.
+    shared : tuple of Fraction
+        Sum of their shared bounds, in which an upper bound stands for missing ones; empty if all
+        are missing.
+    """
+
+    uppers: Fraction = Fraction(0)
+    shared: tuple[Fraction, ...] = ()
+
+    @classmethod
+    def of(cls, bounds: Iterable[BoxBound]) -> UpperSum:
+        """Return the sum of several bounds."""
+        total = cls()
+        for bound in bounds:
+            total = total.exchanged(Fraction(0), bound)
+        return total
+
+    def exchanged(self, old: Fraction, new: BoxBound) -> UpperSum:
+        """Return the sum with a bound in the place of an upper bound."""
+        uppers = self.uppers - old + new.upper
+        if not new.shared:
+            shared = tuple(entry - old + new.upper for entry in self.shared)
+        elif not self.shared:
+            shared = tuple(self.uppers - old + entry for entry in new.shared)
+        else:
+            pairs = zip(self.shared, new.shared, strict=True)
+            shared = tuple(entry - old + other for entry, other in pairs)
+        return UpperSum(uppers, shared)
+
+    @property
+    def value(self) -> Fraction:
+        """The bound of the sum."""
+        return min(self.uppers, max(self.shared)) if self.shared else self.uppers
 
 
 class Family(ABC):
@@ -265,6 +312,11 @@ class Family(ABC):
         PiecewiseFunction or PiecewisePolynomial
             Function of t on the segment's domain, equal to `run` at ``along.at(t)``.
         """
+
+    @property
+    def line_names(self) -> tuple[str, ...] | None:
+        """Parameters along which `dual` goes, one at a time; None if it goes along any segment."""
+        return None
 
     @property
     def bounds_boxes(self) -> bool:

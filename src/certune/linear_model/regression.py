@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import numbers
+import warnings
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -14,13 +16,14 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from certune.data.folds import each_fold
-from certune.errors import InputError, ParameterError
+from certune.errors import InputError, ParameterError, RangeWarning
 from certune.families.regression import LinearModel, RegressionInstance, RegularizedRegression
 from certune.families.regression.centred import CentredData
 from certune.families.regression.gram import Gram
 from certune.families.regression.net_path import largest_alpha
 from certune.families.regression.ridge import RidgePath
 from certune.linear_model.search import (
+    EDGE,
     CertifiedSearch,
     check_frame,
     checked_range,
@@ -30,7 +33,7 @@ from certune.linear_model.search import (
     rows_of,
     scoring_name,
 )
-from certune.tuning import LineTuningResult
+from certune.tuning import LineTuningResult, SpaceTuningResult, tune
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -219,6 +222,7 @@ class _CertifiedNet(_CertifiedRegression):
     n_jobs: Any
     verbose: Any
     positive: bool
+    tol: Any
 
     def __init__(
         self,
@@ -252,25 +256,86 @@ class _CertifiedNet(_CertifiedRegression):
         self.selection = selection
 
     def _fit_ratios(
-        self, X: Any, y: Any, sample_weight: Any, ratios: list[float], params: dict[str, Any]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        ratios: list[float] | tuple[float, float],
+        params: dict[str, Any],
     ) -> None:
-        selection = "best" if self.selection in ORDERS else checked_selection(self.selection)
+        """Fit the best of several ratios, or of a range of them."""
         if self.positive:
             raise ParameterError(
                 "positive=True has no exact path here: use scikit-learn's estimator."
             )
+        self._checked_rule()
         features, targets, weights = self._validated(X, y, sample_weight)
         instances = self._instances(features, targets, weights, True, params)
         whole = RegressionInstance(features, targets, sample_weight=weights)
         gram = Gram(CentredData(whole, bool(self.fit_intercept)))
         self.results_: dict[float, LineTuningResult] = {}
         worst = _worst_error(instances)
+        self._wide: SpaceTuningResult | None = None
+        if isinstance(ratios, tuple):
+            self._wide = self._searched(gram, instances, ratios, worst)
+            ratios = [float(self._wide.best_params["l1_ratio"])]
+            self._warn_at_ratio(ratios[0])
         for ratio in ratios:
             family = self._family(ratio, self._range(gram, ratio), worst)
             self._search(family, instances, self.n_jobs, self.verbose)
             self.results_[ratio] = self.result_
         best = max(ratios, key=lambda ratio: self.results_[ratio].best_value_exact)
         self.result_ = self.results_[best]
+        self._set_model(gram, whole, best)
+        self._set_paths(gram, ratios)
+        # One path for each fold; programs read this as a number of iterations.
+        self.n_iter_ = 1
+
+    def _checked_rule(self) -> str:
+        return "best" if self.selection in ORDERS else checked_selection(self.selection)
+
+    def _searched(
+        self,
+        gram: Gram,
+        instances: Sequence[RegressionInstance],
+        ratios: tuple[float, float],
+        worst: float,
+    ) -> SpaceTuningResult:
+        """Search a range of ratios; `tol` times the error of predicting the mean is enough."""
+        if not isinstance(self.tol, numbers.Real) or not 0.0 <= float(self.tol) < math.inf:
+            raise ParameterError(f"tol must be a number that is not negative, got {self.tol!r}")
+        low, high = self._range(gram, 1.0)[0], self._range(gram, ratios[0])[1]
+        family = RegularizedRegression(
+            "elastic-net", alpha=(low, high), max_error=worst, l1_ratio=ratios,
+            fit_intercept=bool(self.fit_intercept), tolerance=TOLERANCE,
+        )  # fmt: skip
+        result = tune(
+            family, instances, gap=float(self.tol) * worst / WORST, n_jobs=self.n_jobs,
+            progress=bool(self.verbose),
+        )  # fmt: skip
+        assert isinstance(result, SpaceTuningResult)
+        return result
+
+    def _warn_at_ratio(self, best: float) -> None:
+        assert self._wide is not None
+        low, high = (getattr(self._wide.family.space.parameters[1], end) for end in ("low", "high"))
+        reach = EDGE * (high - low)
+        if best - low <= reach:
+            wider = f"({0.1 * low:.6g}, {high:.6g}), or RidgeCV, which has no l1 penalty"
+        elif high - best <= reach and high < 1.0:
+            wider = f"({low:.6g}, 1.0)"
+        else:
+            return
+        warnings.warn(
+            f"The best l1_ratio = {best:.6g} lies at the end of the range [{low:.6g}, {high:.6g}]; "
+            f"try the range {wider}.",
+            RangeWarning,
+            stacklevel=5,
+        )
+
+    def _set_model(self, gram: Gram, whole: RegressionInstance, best: float) -> None:
+        """Fit the model with the chosen alpha and the best ratio."""
+        selection = self._checked_rule()
         # Above the alpha at which all coefficients are zero there is nothing new.
         top = largest_alpha(gram, best)
         useless_above = self.result_.segment.high >= top * (1.0 - 1e-9)
@@ -279,10 +344,7 @@ class _CertifiedNet(_CertifiedRegression):
         assert isinstance(family_of_best, RegularizedRegression)
         self._set_coefficients(family_of_best.solve(whole, {"alpha": self.alpha_}))
         self.l1_ratio_ = best
-        self._set_paths(gram, ratios)
         self.dual_gap_ = _dual_gap(gram, best, self.alpha_, self.coef_)
-        # One path for each fold; programs read this as a number of iterations.
-        self.n_iter_ = 1
 
     def _range(self, gram: Gram, ratio: float) -> tuple[float, float]:
         top = largest_alpha(gram, ratio) or 1.0
@@ -323,7 +385,15 @@ class _CertifiedNet(_CertifiedRegression):
         return max(0.0, float(self._bound - self.result_.best_value_exact))
 
     @property
+    def certificate_(self) -> Any:
+        """What :func:`certune.verify` needs to check the optimum."""
+        return (self.result_ if self._wide is None else self._wide).certificate
+
+    @property
     def _bound(self) -> Fraction:
+        if self._wide is not None:
+            # The line at the best ratio may have found a slightly better alpha.
+            return max(self._wide.upper_bound_exact, self.result_.best_value_exact)
         return max(result.upper_bound_exact for result in self.results_.values())
 
 
@@ -392,23 +462,28 @@ class LassoCV(_CertifiedNet, grid_models.LassoCV):
 
 
 class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
-    """Elastic net whose alpha is the proved optimum of cross-validation, for each given ratio.
+    """Elastic net whose alpha and ratio are the proved optimum of cross-validation.
 
     The arguments are those of :class:`sklearn.linear_model.ElasticNetCV`. Instead of the values of
-    a grid, all alphas between its ends are compared, exactly, for every given `l1_ratio`.
+    a grid, all alphas between its ends are compared, exactly, for every given `l1_ratio`; or all of
+    both, within a stated gap.
 
     Parameters
     ----------
-    l1_ratio : float or array-like of float, default=0.5
-        Share of the l1 penalty, greater than 0 and at most 1; the best of several is chosen.
+    l1_ratio : float, list of float or tuple of two floats, default=0.5
+        Share of the l1 penalty, greater than 0 and at most 1. The best of a list is chosen, as in
+        scikit-learn; a tuple ``(low, high)`` is a range, searched by branch and bound.
     eps : float, default=1e-3
         Smallest alpha of the default range, relative to the largest.
     alphas : int or array-like of float, default=100
         As for :class:`LassoCV`.
     fit_intercept : bool, default=True
         Whether there is an intercept, which has no penalty.
-    precompute, max_iter, tol, copy_X, random_state : ignored
+    precompute, max_iter, copy_X, random_state : ignored
         Accepted so that programs keep running.
+    tol : float, default=1e-4
+        With a range of ratios, the search ends when the gap is at most this share of the error of
+        predicting the mean; otherwise ignored.
     cv, verbose, n_jobs, positive, selection
         As for :class:`LassoCV`.
 
@@ -419,7 +494,10 @@ class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
     results_ : dict of float to LineTuningResult
         Everything that tuning found, for each ratio.
     result_, landscape_, best_score_, upper_bound_, gap_, best_region_, certificate_
-        Those of the best ratio; the bound holds for all given ratios.
+        Those of the best ratio; the bound holds for all given ratios. With a range of ratios the
+        certificate is that of the search over both parameters.
+    search_ : SpaceTuningResult or None
+        With a range of ratios, everything that this search found.
 
     Examples
     --------
@@ -455,6 +533,11 @@ class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
         )  # fmt: skip
         self.l1_ratio = l1_ratio
 
+    @property
+    def search_(self) -> SpaceTuningResult | None:
+        """The search over both parameters; None if single ratios were given."""
+        return self._wide
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         try:
             ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
@@ -465,4 +548,9 @@ class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
                 "l1_ratio must be greater than 0 and at most 1, or several such numbers, got "
                 f"{self.l1_ratio!r}; use RidgeCV for 0."
             )
-        self._fit_ratios(X, y, sample_weight, ratios.tolist(), params)
+        listed = ratios.tolist()
+        if isinstance(self.l1_ratio, tuple) and len(listed) == 2:
+            if not listed[0] < listed[1]:
+                raise ParameterError(f"l1_ratio must be a range low < high, got {self.l1_ratio!r}")
+            listed = tuple(listed)
+        self._fit_ratios(X, y, sample_weight, listed, params)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from certune.dual import DualFunction, mean
 from certune.errors import ParameterError
 from certune.families.base import Family
-from certune.space import ParameterSpace, Segment
+from certune.space import ParameterSpace, Real, Segment
 from certune.testing.boxes import check_boxes
 from certune.testing.failures import Failures
 from certune.tuning.instances import checked_family, checked_instances, instance_name
@@ -58,7 +58,8 @@ def check_family(
     -----
     Checked are: the parameter space; the form and the domain of the exact functions, that their
     values lie in the utility range, and that they decide at least half of the domain; agreement
-    with `run_exact`, along the free parameter or, if there are several, along random segments;
+    with `run_exact`, along the free parameter or, if there are several, along random segments, or
+    random lines along `line_names` if the family has those only;
     agreement of `run_exact` with a run on plain floats, if the family is a program;
     bounds on random boxes, if the family has them; the functions on parts of the domain; that
     twice the same question has the same answer, also after a trip through a file; the mean of all
@@ -80,7 +81,7 @@ def check_family(
     with failures.caught("the parameter space"):
         _check_space(family.space, failures)
         _check_bad_parameters(family, listed[0], failures)
-    for segment in _segments(family.space, rng):
+    for segment in _segments(family, rng):
         duals = []
         for number, instance in enumerate(listed):
             where = instance_name(instance, number)
@@ -105,9 +106,17 @@ def check_family(
     failures.raise_all()
 
 
-def _segments(space: ParameterSpace, rng: np.random.Generator) -> Iterator[Segment]:
+def _segments(family: Family, rng: np.random.Generator) -> Iterator[Segment]:
+    space = family.space
     if space.n_free == 1:
         yield space.default_segment()
+    elif family.line_names is not None:
+        ranges = {item.name: item for item in space.parameters if isinstance(item, Real)}
+        for name in family.line_names:
+            for _ in range(RANDOM_SEGMENTS):
+                fixed = space.sample(rng)
+                del fixed[name]
+                yield Segment.coordinate(name, ranges[name].low, ranges[name].high, fixed)
     else:
         for _ in range(RANDOM_SEGMENTS):
             yield Segment(space.sample(rng), space.sample(rng))
@@ -233,7 +242,7 @@ def _check_mean(duals: list[DualFunction], rng: np.random.Generator, failures: F
 
 
 def _check_determinism(family: Family, instances: list[Any], failures: Failures) -> None:
-    segment = next(_segments(family.space, np.random.default_rng(0)))
+    segment = next(_segments(family, np.random.default_rng(0)))
     params = segment.at(0.5 * segment.low + 0.5 * segment.high)
     copied_family, *copies = _through_a_file([family, *instances])
     for number, (instance, copied) in enumerate(zip(instances, copies, strict=True)):

@@ -16,7 +16,7 @@ from typing import Any
 from certune.box import Box
 from certune.dual import mean
 from certune.errors import CertificateError, ParameterError
-from certune.families.base import Family
+from certune.families.base import Family, UpperSum
 from certune.space import Simplex
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.instances import instance_name
@@ -177,7 +177,7 @@ def _check_leaf(
             continue
         with proving(f"the mean utility on {part!r}"):
             bounds = [family.bound_on_box(item, part) for item in instances]
-        proved = sum((bound.upper for bound in bounds), Fraction(0)) / len(instances)
+        proved = UpperSum.of(bounds).value / len(instances)
         if proved <= upper:
             continue
         open_bounds = [bound for bound in bounds if not bound.settled]

@@ -10,7 +10,7 @@ any time with a gap.  Families are seen through `Family.bound_on_box` and `Famil
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from certune.box import Box, Edge
 from certune.deadline import check_time
 from certune.errors import CertificateError, UndecidedError
-from certune.families.base import BoxBound
+from certune.families.base import BoxBound, UpperSum
 from certune.tuning.executors import Crew
 from certune.tuning.instances import blaming
 from certune.tuning.line_search import LineSearch
@@ -45,12 +45,14 @@ class Node:
     ``path`` is how the box was cut out of its stratum; ``bounds`` are those of the instances, none
     if the box was finished early; the instances from number ``pending`` on were not bounded on this
     box: their bounds are those of a box around it. ``promising`` tells whether it was worth while
-    to bound the last ones. What is known on a box of a bound is a `Known`.
+    to bound the last ones. What is known on a box of a bound is a `Known`. ``sums`` are those of
+    the bounds; ``upper`` is no larger, and smaller if a box around this one is known better.
     """
 
     path: Path
     box: Box
     upper: Fraction
+    sums: UpperSum = field(repr=False)
     bounds: tuple[BoxBound, ...] = field(repr=False)
     pending: int = 0
     promising: bool = True
@@ -77,19 +79,25 @@ class Node:
         """Number of directions in which the box can be halved."""
         return len(self.box.edges)
 
+    def half(self, edge: int, which: int, box: Box) -> Node:
+        """Return a half of the box: upper bounds hold on it, shared ones belong to this box."""
+        sums = UpperSum(self.sums.uppers)
+        return Node((*self.path, 2 * edge + which), box, self.upper, sums, self.bounds)
+
 
 class Job(NamedTuple):
     """Instances to be bounded on a box.
 
-    ``open_bounds`` are number, lower bound, upper bound and what is known of each instance, and
-    ``total`` the sum of bounds of all instances so far; the box is finished once that is no more
-    than ``threshold``.
+    ``open_bounds`` are number, lower bound, upper bound and what is known of each instance,
+    ``total`` bounds the sum of all instances so far, as do the ``sums`` of their bounds; the box is
+    finished once that is no more than ``threshold``.
     """
 
     path: Path
     box: Box
     open_bounds: tuple[tuple[int, Fraction, Fraction, Known | None], ...]
     total: Fraction
+    sums: UpperSum
     threshold: Fraction
 
 
@@ -160,7 +168,9 @@ class BranchAndBound:
         lowest = Fraction(family.utility_range[0])
         for number, box in enumerate(self.strata):
             unknown = BoxBound(lowest, self._highest, (0.0,) * len(box.edges))
-            node = Node((number,), box, everything, (unknown,) * len(instances))
+            node = Node(
+                (number,), box, everything, UpperSum(everything), (unknown,) * len(instances)
+            )
             self.cover.uppers[number] = everything
             heapq.heappush(self._queue, (-everything, number, node))
         self._next_number = len(self.strata)
@@ -219,15 +229,16 @@ class BranchAndBound:
         parts: list[tuple[int, Node]] = []
         for place, (_, _, node) in enumerate(taken):
             if node.box.n_free <= 1:
-                found[place] = [Node(node.path, node.box, self._exact_upper(node.box), ())]
+                upper = self._exact_upper(node.box)
+                found[place] = [Node(node.path, node.box, upper, UpperSum(upper), ())]
             elif not node.to_be_halved:
                 parts.append((place, node))
             else:
                 edge = edges[place] = node.best_edge
-                first = 2 * node.box.edges.index(edge)
+                number = node.box.edges.index(edge)
                 parts += [
-                    (place, Node((*node.path, first + half), box, node.upper, node.bounds))
-                    for half, box in enumerate(node.box.split(edge))
+                    (place, node.half(number, which, box))
+                    for which, box in enumerate(node.box.split(edge))
                 ]
         for (place, _), result in zip(parts, self._bounded(parts), strict=True):
             found[place].append(result)
@@ -261,19 +272,20 @@ class BranchAndBound:
             if not bound.settled
         )
         chosen = tuple(islice(open_bounds, self._slice))
-        return Job(node.path, node.box, chosen, node.upper, threshold)
+        return Job(node.path, node.box, chosen, node.upper, node.sums, threshold)
 
     def _looked_at(self, node: Node, found: Found) -> Node:
         """Return a node with what came of its job."""
         if found.finished:
-            return Node(node.path, node.box, found.total, ())
-        bounds = list(node.bounds)
+            return Node(node.path, node.box, found.total, UpperSum(found.total), ())
+        bounds, sums = list(node.bounds), node.sums
         for number, bound in found.bounds:
+            sums = sums.exchanged(bounds[number].upper, bound)
             bounds[number] = bound
         cut = len(found.bounds) == self._slice
         pending = found.bounds[-1][0] + 1 if cut else len(bounds)
         promising = any(bound.upper < self._highest for _, bound in found.bounds)
-        return Node(node.path, node.box, found.total, tuple(bounds), pending, promising)
+        return Node(node.path, node.box, found.total, sums, tuple(bounds), pending, promising)
 
     def _place(self, number: int, parent: Node, edge: Edge | None, found: list[Node]) -> None:
         numbers = [number]
@@ -327,15 +339,17 @@ def _too_small(node: Node) -> bool:
 
 def _bound(problem: Problem, job: Job) -> Found:
     """Bound instances on a box; stop as soon as it is finished."""
-    total = job.total
+    total, sums = job.total, job.sums
     bounds = []
     for number, lower, upper, known in job.open_bounds:
         check_time()
         with blaming(problem.instances[number], number):
             found = problem.boxes.bound(number, job.path, job.box, known)
         lower, narrowed = max(found.lower, lower), min(found.upper, upper)
-        bounds.append((number, BoxBound(lower, narrowed, found.importance, reuse=found.reuse)))
-        total += narrowed - upper
+        bound = replace(found, lower=lower, upper=narrowed, n_outcomes=None)
+        bounds.append((number, bound))
+        sums = sums.exchanged(upper, bound)
+        total = min(total, sums.value)
         if total <= job.threshold:
             return Found(total, len(bounds), (), True)
     return Found(total, len(bounds), tuple(bounds), False)
@@ -344,7 +358,7 @@ def _bound(problem: Problem, job: Job) -> Found:
 def _found_data(found: Found) -> list[Any]:
     """Return what came of a job as JSON data."""
     bounds = [
-        [*map(number_data, (bound.lower, bound.upper, *bound.importance))]
+        [*map(number_data, (bound.lower, bound.upper, *bound.importance, *bound.shared))]
         for _, bound in found.bounds
     ]
     return [number_data(found.total), found.n_new, bounds, found.finished]
@@ -356,11 +370,15 @@ def _found_from(stored: Any, job: Job) -> Found:
     listed = []
     if not finished:
         pairs = zip(job.open_bounds, exactly(len(job.open_bounds), bounds), strict=True)
-        for (number, _, _, known), (low, high, *importance) in pairs:
-            if len(importance) != len(job.box.edges):
+        n_edges = len(job.box.edges)
+        for (number, _, _, known), (low, high, *others) in pairs:
+            values = tuple(map(number_from, others))
+            if len(values) < n_edges:
                 raise ValueError("another number of edges")
             handed_on = Known.on(job.path, known)
-            values = tuple(map(number_from, importance))
-            bound = BoxBound(number_from(low), number_from(high), values, reuse=handed_on)
+            bound = BoxBound(
+                number_from(low), number_from(high), values[:n_edges],
+                reuse=handed_on, shared=values[n_edges:],
+            )  # fmt: skip
             listed.append((number, bound))
     return Found(number_from(total), int(n_new), tuple(listed), bool(finished))

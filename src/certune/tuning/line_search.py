@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import count, cycle
+from itertools import chain, count, cycle, repeat
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,8 @@ class LineSearch:
         self._crew = crew
         self._steps = Steps() if steps is None else steps
         self._rng = rng
-        self._plan = self._lines()
+        names = family.line_names
+        self._plan = self._lines() if names is None else self._parallel_lines(names)
         self._elite: list[tuple[Fraction, int, dict[str, Any]]] = []
         self._largest = Fraction(family.utility_range[1]) * self._n_instances
         self.best: Incumbent | None = None
@@ -133,8 +134,10 @@ class LineSearch:
             return self._largest
 
     def step(self) -> None:
-        """Search the next line."""
-        self.search(next(self._plan))
+        """Search the next line, if there is one."""
+        segment = next(self._plan)
+        if segment is not None:
+            self.search(segment)
 
     def _lines(self) -> Iterator[Segment]:
         """Yield lines through the best setting and parallel ones beside it."""
@@ -158,6 +161,30 @@ class LineSearch:
             reach = 1.0 if turn % LONG_LINES == LONG_LINES - 1 else REACH
             yield from self._line(next(corners, {}), 0.0, reach)
             yield from self._line(space.sample(self._rng), 0.0, reach)
+
+    def _parallel_lines(self, names: tuple[str, ...]) -> Iterator[Segment | None]:
+        """Yield lines along some parameters only.
+
+        First at both ends of the others, then at random, then through every best setting that no
+        line has met; None while there is no such setting.
+        """
+        assert self.best is not None
+        space = self._family.space
+        starts: list[dict[str, Any]] = [
+            {item.name: getattr(item, end) for item in space.parameters if isinstance(item, Real)}
+            for end in ("low", "high")
+        ]
+        starts += [dict(space.sample(self._rng)) for _ in range(START_LINES)]
+        met: list[dict[str, Any]] = []
+        for start in chain(starts, repeat({})):
+            setting = {**self.best.params, **start}
+            if start or setting not in met:
+                for name in names:
+                    fixed = {key: value for key, value in setting.items() if key != name}
+                    yield Segment.coordinate(name, *_range(space, name), fixed)
+                    met.append(self.best.params)
+            else:
+                yield None
 
     def _line(
         self,
@@ -240,10 +267,14 @@ def middle_of(space: ParameterSpace) -> dict[str, ParameterValue]:
     }
 
 
-def _high(space: ParameterSpace, name: str) -> float:
+def _range(space: ParameterSpace, name: str) -> tuple[float, float]:
     item = next(item for item in space.parameters if item.name == name)
     assert isinstance(item, Real)
-    return item.high
+    return item.low, item.high
+
+
+def _high(space: ParameterSpace, name: str) -> float:
+    return _range(space, name)[1]
 
 
 def _between(params: Mapping[str, Any], target: Mapping[str, Any], share: float) -> dict[str, Any]:

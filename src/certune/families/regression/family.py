@@ -19,21 +19,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
+from certune.box import Box
 from certune.dual import DualFunction, PiecewisePolynomial
 from certune.errors import InputError, ParameterError
-from certune.families.base import Family, Params
+from certune.families.base import BoxBound, Family, Params
 from certune.families.regression.analytic import polynomials
 from certune.families.regression.centred import CentredData
 from certune.families.regression.gram import Gram
 from certune.families.regression.instance import RegressionInstance
 from certune.families.regression.model import LinearModel
+from certune.families.regression.net_boxes import NetBoxes
 from certune.families.regression.net_error import squared_error
+from certune.families.regression.net_models import FaceModel, NetBox
 from certune.families.regression.net_path import face_at, net_path
 from certune.families.regression.ridge import RidgePath
 from certune.families.regression.structure import regression_structure
 from certune.pfaffian.structure import PiecewiseStructure
 from certune.scores import Score
-from certune.space import LogReal, ParameterSpace, Segment
+from certune.space import LogReal, ParameterSpace, Real, Segment
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -48,17 +51,20 @@ LOWEST_R2 = -1.0
 class RegularizedRegression(Family):
     """Linear regression with an l2, l1 or elastic-net penalty, tuned over its weight alpha.
 
+    The elastic net can be tuned over the ratio of its penalties as well.
+
     Parameters
     ----------
     penalty : {"l2", "l1", "elastic-net"}, default="l2"
-        Ridge regression, the lasso, or both penalties with a fixed ratio.
+        Ridge regression, the lasso, or both penalties.
     alpha : tuple of float, default=(1e-3, 1e3)
         Range of alpha, ``0 < low < high``, in scikit-learn's scale of the penalty.
     max_error : float, optional
         A mean squared error beyond this counts as this; needed for ``metric="squared-error"``.
         Twice the variance of the targets is a good choice.
-    l1_ratio : float, default=0.5
-        Share of the l1 penalty in the elastic net, between 0 and 1.
+    l1_ratio : float or tuple of float, default=0.5
+        Share of the l1 penalty in the elastic net, between 0 and 1; or its range,
+        ``0 < low < high <= 1``, to tune both parameters.
     metric : {"squared-error", "r2"}, default="squared-error"
         Score on the validation data: mean squared error, or the coefficient of determination, of
         which less than -1 counts as -1.
@@ -72,7 +78,8 @@ class RegularizedRegression(Family):
     Ridge: one singular value decomposition; the error is a rational function of alpha, kept as
     polynomials in log alpha with a proved error. Leave-one-out has a closed form. Lasso: the exact
     path, on whose pieces the error is a parabola. Elastic net: the path, on whose pieces the error
-    is a rational function. See ``docs/theory/regression-path.md``.
+    is a rational function; with a range of ratios, branch and bound over boxes of both parameters.
+    See ``docs/theory/regression-path.md``.
 
     Examples
     --------
@@ -92,7 +99,7 @@ class RegularizedRegression(Family):
         penalty: str = "l2",
         alpha: tuple[float, float] = (1e-3, 1e3),
         max_error: float | None = None,
-        l1_ratio: float = 0.5,
+        l1_ratio: float | tuple[float, float] = 0.5,
         metric: str = "squared-error",
         fit_intercept: bool = True,
         tolerance: float = 1e-8,
@@ -102,12 +109,7 @@ class RegularizedRegression(Family):
         if not isinstance(fit_intercept, (bool, np.bool_)):
             raise ParameterError(f"fit_intercept must be True or False, got {fit_intercept!r}")
         self.fit_intercept = bool(fit_intercept)
-        self.l1_ratio = _positive("l1_ratio", l1_ratio)
-        if self.penalty == "elastic-net" and not self.l1_ratio < 1.0:
-            raise ParameterError(
-                f"l1_ratio must lie between 0 and 1, got {l1_ratio!r}; use penalty='l1' for 1 and "
-                "penalty='l2' for 0"
-            )
+        self.l1_ratio = _checked_ratio(self.penalty, l1_ratio)
         if metric == "squared-error" and max_error is None:
             raise ParameterError(
                 "metric='squared-error' needs max_error, an error that is as bad as any; twice the "
@@ -117,33 +119,35 @@ class RegularizedRegression(Family):
         self._tolerance = _positive("tolerance", tolerance)
         if not isinstance(alpha, (tuple, list, np.ndarray)) or len(alpha) != 2:
             raise ParameterError(f"alpha must be a range (low, high), got {alpha!r}")
-        self._space = ParameterSpace((LogReal("alpha", *alpha),))
+        weight, ratio = LogReal("alpha", *alpha), self.l1_ratio
+        parameters = (weight, Real("l1_ratio", *ratio)) if isinstance(ratio, tuple) else (weight,)
+        self._space = ParameterSpace(parameters)
         if not 1e-100 <= self.alpha[0] < self.alpha[1] <= 1e100:
             raise ParameterError(f"alpha must lie between 1e-100 and 1e100, got {alpha!r}")
 
     @property
     def space(self) -> ParameterSpace:
-        """The parameter alpha and its range, on a logarithmic scale."""
+        """The parameter alpha, on a logarithmic scale, and with a range the ratio."""
         return self._space
 
     @property
     def alpha(self) -> tuple[float, float]:
         """The range of alpha."""
-        (parameter,) = self._space.parameters
+        parameter = self._space.parameters[0]
         assert isinstance(parameter, LogReal)
         return parameter.low, parameter.high
 
     @property
-    def ratio(self) -> float:
-        """Share of the l1 penalty: 0 for ridge, 1 for the lasso."""
-        return {"l2": 0.0, "l1": 1.0}.get(self.penalty, self.l1_ratio)
+    def _has_range(self) -> bool:
+        """Whether the ratio is a parameter."""
+        return isinstance(self.l1_ratio, tuple)
 
     @property
     def score(self) -> Score:
         """Mean squared error, or coefficient of determination."""
         if self.metric == "r2":
             return Score("R2", at_zero=LOWEST_R2)
-        return Score("mean squared error", greater_is_better=False, at_zero=self._largest)
+        return Score("squared error", greater_is_better=False, at_zero=self._largest)
 
     @property
     def _largest(self) -> float:
@@ -166,6 +170,10 @@ class RegularizedRegression(Family):
         middle = min(max(math.sqrt(low) * math.sqrt(high), low), high)
         settings = {"weakest": low, "middle": middle, "strongest": high}
         settings["scikit-learn's default"] = 1.0
+        if isinstance(self.l1_ratio, tuple):
+            # Half of each penalty is scikit-learn's default.
+            others = {"l1_ratio": min(max(0.5, self.l1_ratio[0]), self.l1_ratio[1])}
+            return {name: {"alpha": value, **others} for name, value in settings.items()}
         return {name: {"alpha": value} for name, value in settings.items()}
 
     def __repr__(self) -> str:
@@ -224,18 +232,18 @@ class RegularizedRegression(Family):
         instance : RegressionInstance
             The data, of which only the training part matters.
         params : mapping or float
-            alpha, any positive number.
+            alpha, any positive number, and `l1_ratio` if it is a parameter.
         """
-        data, alpha = CentredData.of(instance, self.fit_intercept), self._alpha(params)
-        coefficients = self._coefficients(data, alpha)
+        data, (alpha, ratio) = CentredData.of(instance, self.fit_intercept), self._values(params)
+        coefficients = self._coefficients(data, alpha, ratio)
         return LinearModel(alpha, coefficients, data.intercept(coefficients))
 
-    def _coefficients(self, data: CentredData, alpha: float) -> FloatArray:
+    def _coefficients(self, data: CentredData, alpha: float, ratio: float) -> FloatArray:
         """Solve by another way than the path: normal equations, or coordinate descent."""
         if self.penalty == "l2":
             return _ridge_solution(data, alpha)
         gram = Gram(data)
-        face = face_at(gram, self.ratio, alpha)
+        face = face_at(gram, ratio, alpha)
         coefficients = np.zeros(gram.sizes.size)
         coefficients[face.active] = face.coefficients(np.array([alpha]))[0]
         return coefficients
@@ -243,12 +251,13 @@ class RegularizedRegression(Family):
     def run_exact(self, instance: RegressionInstance, params: Params) -> Fraction:
         """Utility at one alpha, a float within the tolerance."""
         self.check_instance(instance)
-        data, alpha = CentredData.of(instance, self.fit_intercept), self._alpha(params)
+        data, (alpha, ratio) = CentredData.of(instance, self.fit_intercept), self._values(params)
         if instance.is_leave_one_out:
             error = _left_out_error(data, alpha)
         else:
             rows, targets = data.validation
-            error = float(data.shares @ (targets - rows @ self._coefficients(data, alpha)) ** 2)
+            coefficients = self._coefficients(data, alpha, ratio)
+            error = float(data.shares @ (targets - rows @ coefficients) ** 2)
         utility = self._largest - error / self._unit(instance)
         return Fraction(min(max(utility, 0.0), self._largest))
 
@@ -260,7 +269,8 @@ class RegularizedRegression(Family):
         instance : RegressionInstance
             The data.
         along : Segment, optional
-            A part of the range; by default all of it.
+            A part of the range; by default all of it. With a range of ratios, a line on which
+            alpha varies.
 
         Returns
         -------
@@ -268,15 +278,19 @@ class RegularizedRegression(Family):
             Parabolas in alpha for the lasso, otherwise polynomials in log alpha, with errors.
         """
         self.check_instance(instance)
-        whole = self.space.default_segment()
-        segment = whole if along is None else along
-        if not isinstance(segment, Segment) or (segment.origin, segment.direction) != (
-            whole.origin,
-            whole.direction,
+        segment = self.space.default_segment() if along is None else along
+        if (
+            not isinstance(segment, Segment)
+            or segment.name != "alpha"
+            or set(segment.origin) != set(self.space.names)
         ):
-            raise ParameterError(f"alpha must be the coordinate of the segment, got {along!r}")
+            raise ParameterError(
+                f"alpha must be the coordinate of the segment, got {along!r}; use "
+                "Segment.coordinate('alpha', low, high, fixed)"
+            )
+        _, ratio = self._values(segment.at(segment.low))
         unit = self._unit(instance)
-        error = self._error(instance, segment, CURVE_SHARE * self.tolerance * unit)
+        error = self._error(instance, segment, ratio, CURVE_SHARE * self.tolerance * unit)
         constant = np.zeros(error.coefficients.shape)
         constant[:, 0] = self._largest
         scaled = error * Fraction(-1.0 / unit)
@@ -287,13 +301,38 @@ class RegularizedRegression(Family):
         )  # fmt: skip
         return utility.clip(0.0, self._largest)
 
+    @property
+    def line_names(self) -> tuple[str, ...]:
+        """Exact functions go along alpha."""
+        return ("alpha",)
+
+    @property
+    def bounds_boxes(self) -> bool:
+        """Whether there are two parameters, and so `bound_on_box`."""
+        return self._has_range
+
+    def bound_on_box(
+        self, instance: RegressionInstance, box: Box, reuse: FaceModel | None = None
+    ) -> BoxBound:
+        """Bound the utility on a box of alpha and ratio.
+
+        See `certune.families.base.Family.bound_on_box`; ``docs/theory/regression-path.md`` has the
+        proofs.
+        """
+        if not self._has_range:
+            return super().bound_on_box(instance, box, reuse)
+        data = CentredData.of(instance, self.fit_intercept)
+        alphas, ratios = ([value for (value,) in part] for part in box.parts)
+        place = NetBox((alphas[0], alphas[-1]), (ratios[0], ratios[-1]))
+        return NetBoxes.of(data).bound(place, self._largest, self._unit(instance), reuse)
+
     def _error(
-        self, instance: RegressionInstance, segment: Segment, target: float
+        self, instance: RegressionInstance, segment: Segment, ratio: float, target: float
     ) -> PiecewisePolynomial:
         """Return the mean squared error as a function of alpha."""
         data = CentredData.of(instance, self.fit_intercept)
         if self.penalty != "l2":
-            pieces = net_path(Gram(data), self.ratio, segment.low, segment.high)
+            pieces = net_path(Gram(data), ratio, segment.low, segment.high)
             return squared_error(data, pieces, target, segment.name)
         function = RidgePath(data).mean_squared_error()
         parts = polynomials(function, segment.low, segment.high, target)
@@ -306,13 +345,24 @@ class RegularizedRegression(Family):
             [part.error for part in parts], nothing, nothing, segment.name, "log",
         )  # fmt: skip
 
-    def _alpha(self, params: Params) -> float:
-        """Return alpha; any positive number is allowed, not only the range."""
-        if isinstance(params, Mapping):
-            if set(params) != {"alpha"}:
-                raise ParameterError(f"expected a value for exactly 'alpha', got {dict(params)!r}")
-            params = params["alpha"]
-        return _positive("alpha", params)
+    def _values(self, params: Params) -> tuple[float, float]:
+        """Return alpha, any positive number, not only of the range, and the share of l1."""
+        names = set(self.space.names)
+        if isinstance(params, Mapping) or self._has_range:
+            if not isinstance(params, Mapping) or set(params) != names:
+                expected = " and ".join(map(repr, self.space.names))
+                raise ParameterError(f"expected a value for exactly {expected}, got {params!r}")
+            alpha = params["alpha"]
+        else:
+            alpha = params
+        if isinstance(params, Mapping) and self._has_range:
+            ratio = _positive("l1_ratio", params["l1_ratio"])
+            if ratio > 1.0:
+                raise ParameterError(f"l1_ratio must be at most 1, got {ratio!r}")
+        else:
+            assert not isinstance(self.l1_ratio, tuple)
+            ratio = {"l2": 0.0, "l1": 1.0}.get(self.penalty, self.l1_ratio)
+        return _positive("alpha", alpha), ratio
 
     def structure(self, n_features: int, n_left_out: int | None = None) -> PiecewiseStructure:
         """Structure of the squared error, proved for every instance of a size.
@@ -331,7 +381,7 @@ class RegularizedRegression(Family):
         >>> ct.pdim_bound(family.structure(n_features=10)).dimension
         20
         """
-        return regression_structure(self.penalty, n_features, n_left_out)
+        return regression_structure(self.penalty, n_features, n_left_out, self._has_range)
 
     def structure_of(self, instances: Sequence[RegressionInstance]) -> PiecewiseStructure | None:
         """Counts that are proved for every instance no larger than the given ones."""
@@ -364,6 +414,29 @@ def _left_out_error(data: CentredData, alpha: float) -> float:
     residuals = data.targets - rows @ _ridge_solution(data, alpha)
     ratios = residuals / np.sqrt(weights) / (1.0 - hat)
     return float(data.shares @ ratios**2)
+
+
+def _checked_ratio(penalty: str, given: Any) -> float | tuple[float, float]:
+    """Return the share of the l1 penalty, or its range."""
+    if isinstance(given, (tuple, list, np.ndarray)):
+        if penalty != "elastic-net":
+            raise ParameterError(
+                f"penalty={penalty!r} has no ratio to tune, got l1_ratio={given!r}; use "
+                "penalty='elastic-net'"
+            )
+        ends = [_positive("l1_ratio", end) for end in given]
+        if len(ends) != 2 or not ends[0] < ends[1] <= 1.0:
+            raise ParameterError(
+                f"l1_ratio must be a number or a range 0 < low < high <= 1, got {given!r}"
+            )
+        return ends[0], ends[1]
+    ratio = _positive("l1_ratio", given)
+    if penalty == "elastic-net" and not ratio < 1.0:
+        raise ParameterError(
+            f"l1_ratio must lie between 0 and 1, got {given!r}; use penalty='l1' for 1 and "
+            "penalty='l2' for 0"
+        )
+    return ratio
 
 
 def _choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:

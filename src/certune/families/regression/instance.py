@@ -113,8 +113,8 @@ class RegressionInstance:
         set_fields(self, fields)
 
     @cached_property
-    def prepared(self) -> dict[bool, Any]:
-        """What :class:`CentredData` keeps, with and without intercept; no part of the value."""
+    def prepared(self) -> dict[Any, Any]:
+        """What is prepared once, with and without intercept; no part of the value."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:

@@ -191,10 +191,10 @@ def face_at(gram: Gram, ratio: float, alpha: float) -> Face:
         )  # fmt: skip
         gradients = gram.targets - products @ found
     kept = found != 0.0
-    return _exchanged(Face(gram, ratio, working[kept], np.sign(found[kept])), alpha)
+    return exchanged(Face(gram, ratio, working[kept], np.sign(found[kept])), alpha)
 
 
-def _exchanged(face: Face, alpha: float) -> Face:
+def exchanged(face: Face, alpha: float) -> Face:
     """Let coefficients leave and enter until the conditions of optimality hold."""
     place = np.array([alpha])
     tolerance = 64 * UNIT * float(np.abs(face.gram.targets).max(initial=0.0)) + 1e-13 * alpha
@@ -289,7 +289,7 @@ def _after(face: Face, alpha: float, column: int) -> Face:
         [held], [to_go] = changed.slacks(below)
         if held.min(initial=0.0) >= 0.0 and to_go.min(initial=0.0) >= -UNIT * alpha:
             return changed
-    return _exchanged(face if changed.is_singular else changed, float(below[0]))
+    return exchanged(face if changed.is_singular else changed, float(below[0]))
 
 
 def _next_event(face: Face, alpha: float, low: float) -> tuple[float, int | None]:

@@ -14,7 +14,7 @@ SOURCE = "docs/theory/regression-path.md"
 
 
 def regression_structure(
-    penalty: str, n_features: int, n_left_out: int | None = None
+    penalty: str, n_features: int, n_left_out: int | None = None, tunes_ratio: bool = False
 ) -> PiecewiseStructure:
     """Return the structure of the squared error.
 
@@ -26,6 +26,8 @@ def regression_structure(
         Number p of columns.
     n_left_out : int, optional
         For leave-one-out with the l2 penalty, the number of points.
+    tunes_ratio : bool, default=False
+        Whether the ratio of the elastic net is a parameter too.
     """
     p = whole_number("n_features", n_features, 1)
     if penalty == "l2":
@@ -40,12 +42,21 @@ def regression_structure(
         line = LineCount(n_breakpoints=(patterns + 1) // 2 - 1, n_level_crossings=2)
         return _structure(f"lasso, {p} columns", patterns, 2 * p * patterns, 2, line)
     # Conditions of a pattern are at most 2 p polynomials of degree p + 1.
+    if tunes_ratio:
+        # Polynomials in both penalties' weights, which the two parameters stand for.
+        name = f"elastic net with its ratio, {p} columns"
+        return _structure(name, patterns, 2 * p * patterns, 2 * p, None, n_parameters=2)
     line = LineCount(n_breakpoints=2 * p * (p + 1) * patterns, n_level_crossings=2 * p)
     return _structure(f"elastic net, {p} columns", patterns, 2 * p * patterns, 2 * p + 1, line)
 
 
 def _structure(
-    name: str, n_forms: int, n_boundaries: int, degree: int, line: LineCount
+    name: str,
+    n_forms: int,
+    n_boundaries: int,
+    degree: int,
+    line: LineCount | None,
+    n_parameters: int = 1,
 ) -> PiecewiseStructure:
     return PiecewiseStructure(
         n_piece_forms=n_forms,
@@ -53,7 +64,7 @@ def _structure(
         chain_length=0,
         chain_degree=0,
         function_degree=degree,
-        n_parameters=1,
+        n_parameters=n_parameters,
         line=line,
         name=name,
         source=SOURCE,
