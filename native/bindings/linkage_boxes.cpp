@@ -178,9 +178,8 @@ void set_values(DecisionTree& tree, Integers values) {
     tree.set_values(span_of(values));
 }
 
-std::tuple<std::int64_t, std::int64_t, std::size_t, std::int64_t, bool, Result<double>> look(
-    const DecisionTree& tree, std::int64_t root, Matrix<const double> intervals,
-    Matrix<const double> vertices) {
+Part part_of(const DecisionTree& tree, std::int64_t root, const Matrix<const double>& intervals,
+             const Matrix<const double>& vertices) {
     const Coordinates& coordinates = tree.space().coordinates();
     expect(tree.complete && tree.leaves.empty(), "The leaves of the tree have no values yet.");
     expect(intervals.shape(0) == 2 && intervals.shape(1) == coordinates.n_intervals,
@@ -189,14 +188,29 @@ std::tuple<std::int64_t, std::int64_t, std::size_t, std::int64_t, bool, Result<d
                (vertices.shape(0) == 0 || vertices.shape(1) == coordinates.n_vertices),
            "There must be as many vertices as the box has.");
     expect(tree.holds(root), "There is no such place in the tree.");
-    const Part part = tree.space().part(view_of(intervals).row(0), view_of(intervals).row(1),
-                                        {vertices.data(), vertices.size()});
+    return tree.space().part(view_of(intervals).row(0), view_of(intervals).row(1),
+                             {vertices.data(), vertices.size()});
+}
+
+std::tuple<std::int64_t, std::int64_t, std::size_t, std::int64_t, bool, Result<double>> look(
+    const DecisionTree& tree, std::int64_t root, Matrix<const double> intervals,
+    Matrix<const double> vertices) {
+    const Part part = part_of(tree, root, intervals, vertices);
     Outlook outlook = [&] {
         nb::gil_scoped_release release;
         return tree.look(root, part);
     }();
     return {outlook.least, outlook.most,   outlook.n_leaves,
             outlook.root,  outlook.coarse, array_of(std::move(outlook.openness))};
+}
+
+std::tuple<std::int64_t, Result<double>, Result<std::int64_t>> linear(
+    const DecisionTree& tree, std::int64_t root, Matrix<const double> intervals,
+    Matrix<const double> vertices) {
+    LinearTree found = tree.linear(root, part_of(tree, root, intervals, vertices));
+    const std::size_t rows = found.children.size() / 2, width = tree.space().n_variables() + 2;
+    return {found.root, array_of(std::move(found.numbers), {rows, width}),
+            array_of(std::move(found.children), {rows, 2})};
 }
 
 }  // namespace
@@ -213,7 +227,8 @@ void bind_linkage_boxes(nb::module_& room) {
             [](const DecisionTree& tree) { return array_of(std::vector<double>(tree.movements)); },
             nb::rv_policy::move)
         .def("set_values", &set_values, "values"_a.noconvert())
-        .def("look", &look, "root"_a, "intervals"_a.noconvert(), "vertices"_a.noconvert());
+        .def("look", &look, "root"_a, "intervals"_a.noconvert(), "vertices"_a.noconvert())
+        .def("linear", &linear, "root"_a, "intervals"_a.noconvert(), "vertices"_a.noconvert());
     nb::class_<Problem>(room, "Problem")
         .def(nb::init<Tensor<const double>, Integers, bool, int, std::size_t>(),
              "data"_a.noconvert(), "twins"_a.noconvert(), "products"_a, "kind"_a, "n_clusters"_a)

@@ -175,6 +175,14 @@ def test_importance_is_the_exact_variance_of_the_landscape():
     assert shares["both together"] == pytest.approx(0, abs=1e-12)
 
 
+def test_importance_of_slanted_cells_is_exact():
+    # f = 1 where x > y: the mean over y is x, variance 1/12 of 1/4, and alike for y.
+    triangles = [[(0, 0), (1, 0), (1, 1)], [(0, 0), (1, 1), (0.25, 1)], [(0, 0), (0.25, 1), (0, 1)]]
+    cells = ct.CellMap(("a", "b"), triangles, (1, 0, 0), (1, 0, 0))
+    shares = {row["name"]: row["share"] for row in importance_of(cells)}
+    assert shares["a"] == pytest.approx(1 / 3) and shares["b"] == pytest.approx(1 / 3)
+
+
 def test_two_parameters_have_a_map():
     instances = ct.datasets.random_clustering(2, 3, 4, metrics=("euclidean", "cityblock"))
     family = ct.Linkage(alpha=(0.5, 4), weights="tune", n_metrics=2)

@@ -37,9 +37,60 @@ def test_values_are_those_of_runs(count):
 
 def test_slivers_are_as_narrow_as_stated_and_shrink():
     coarse, fine = (ct.cell_map(FAMILY, digits(1), resolution=r) for r in (16, 64))
-    x0, x1, y0, y1 = fine.rectangles[~fine.decided].T
-    assert (x1 - x0 <= 5.5 / 64 * (1 + 1e-12)).all() and (y1 - y0 <= 1 / 64).all()
+    for cell in np.array(fine.cells, dtype=object)[~fine.decided]:
+        corners = np.array(cell, float) / [5.5, 1.0]
+        sides = np.roll(corners, -1, axis=0) - corners
+        # The width of a convex polygon is its extent across one of its sides.
+        extents = [
+            np.ptp(corners @ [-side[1], side[0]]) / np.hypot(*side) for side in sides if side.any()
+        ]
+        assert min(extents) <= 1 / 64
     assert coarse.decided_share < fine.decided_share
+
+
+@pytest.mark.parametrize("kind", ["power-mean", "min-max", "energy", "product"])
+def test_cells_end_at_borders_and_hold_close_to_them(kind):
+    """Cells are polygons, not pixels; runs at their corners and beside slivers agree with them."""
+    family = (
+        ct.Linkage(kind, alpha=[(0.25, 8), (0.25, 8)])
+        if kind == "product"
+        else ct.Linkage(kind, alpha=(0.5, 6), weights="tune", n_metrics=2, objective="cut")
+    )
+    instances = ct.datasets.digits_clustering(2, n_classes=4, n_per_class=6, metrics=TWO)
+    cells = ct.cell_map(family, instances, resolution=16)
+    cells._check()
+    x0, x1, y0, y1 = cells._ends
+    pixels = ct.cell_map(_Blind(family), instances, resolution=16)
+    assert cells.decided_share > 1 - (1 - pixels.decided_share) / 4
+    x_low, x_high, y_low, y_high = cells.rectangles.T
+    assert (cells.areas < 0.9 * (x_high - x_low) * (y_high - y_low)).sum() > 5
+    slivers = [cell for cell, known in zip(cells.cells, cells.decided, strict=True) if not known]
+    rng, n_known = np.random.default_rng(0), 0
+    for number in rng.choice(len(slivers), 25):
+        corners = slivers[number]
+        edge = rng.integers(len(corners))
+        point = 0.5 * (corners[edge] + corners[edge - 1])
+        for x, y in (point, point + 1e-6 * (point - corners.mean(axis=0))):
+            if not (x0 < x < x1 and y0 < y < y1):
+                continue
+            params = {"alpha": float(x), "weights": (1 - float(y), float(y))}
+            if kind == "product":
+                params = {"alpha_0": float(x), "alpha_1": float(y)}
+            low, high = cells.bounds_at(x, y)
+            value = sum(family.run_exact(item, params) for item in instances) / 2
+            assert low <= value <= high
+            n_known += low == high
+    assert n_known > 3
+
+
+class _Blind(ct.Linkage):
+    """A family that does not tell its comparisons."""
+
+    def __init__(self, family):
+        self.__dict__.update(family.__dict__)
+
+    def cuts_on_box(self, box, axes, reuse):
+        return None
 
 
 def test_the_largest_value_is_the_tuned_one():

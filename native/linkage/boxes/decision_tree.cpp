@@ -67,6 +67,42 @@ Outlook DecisionTree::look(std::int64_t from, const Part& part) const {
     return view.outlook;
 }
 
+LinearTree DecisionTree::linear(std::int64_t from, const Part& part) const {
+    View view{part, {}, {}};
+    LinearTree result;
+    result.root = linearise(from, view, result);
+    return result;
+}
+
+namespace {
+
+std::vector<double> turned(const PolynomialSpace& space, const double* difference) {
+    std::vector<double> result(difference, difference + space.width());
+    for (std::size_t c = 0; c < space.remainder(); ++c) result[c] = -result[c];
+    return result;
+}
+
+}  // namespace
+
+// What a comparison comes to on the part, by itself or by what was assumed on the way to it.
+DecisionTree::Outcome DecisionTree::outcome(std::int64_t place, const View& view,
+                                            Range& found) const {
+    found = space_.range(difference(place), view.part);
+    if (found.lower > 0.0) return Outcome::first;
+    if (found.upper < 0.0) return Outcome::second;
+    if (view.assumed.empty()) return Outcome::open;
+    const std::vector<double> other = turned(space_, difference(place));
+    for (const auto& given : view.assumed) {
+        if (conditional_lower(space_, difference(place), given.data(), view.part) > 0.0) {
+            return Outcome::by_conditions_first;
+        }
+        if (conditional_lower(space_, other.data(), given.data(), view.part) > 0.0) {
+            return Outcome::by_conditions_second;
+        }
+    }
+    return Outcome::open;
+}
+
 // Returns the first place below this one at which something is open, so that parts begin there.
 std::int64_t DecisionTree::visit(std::int64_t place, View& view) const {
     if (place == nothing) return place;
@@ -78,31 +114,60 @@ std::int64_t DecisionTree::visit(std::int64_t place, View& view) const {
         return place;
     }
     const Comparison& comparison = comparisons_[static_cast<std::size_t>(place)];
-    const double* difference =
-        differences_.data() + static_cast<std::size_t>(place) * space_.width();
-    const Range found = space_.range(difference, view.part);
-    if (found.lower > 0.0) return visit(comparison.first, view);
-    if (found.upper < 0.0) return visit(comparison.second, view);
-    std::vector<double> turned(difference, difference + space_.width());
-    for (std::size_t c = 0; c < space_.remainder(); ++c) turned[c] = -turned[c];
-    for (const auto& given : view.assumed) {
-        if (conditional_lower(space_, difference, given.data(), view.part) > 0.0) {
+    Range found;
+    switch (outcome(place, view, found)) {
+        case Outcome::first:
+            return visit(comparison.first, view);
+        case Outcome::second:
+            return visit(comparison.second, view);
+        case Outcome::by_conditions_first:
             visit(comparison.first, view);
             return place;
-        }
-        if (conditional_lower(space_, turned.data(), given.data(), view.part) > 0.0) {
+        case Outcome::by_conditions_second:
             visit(comparison.second, view);
             return place;
-        }
+        case Outcome::open:
+            break;
     }
-    if (difference[space_.remainder()] > coarse_share * found.variation) view.outlook.coarse = true;
-    add_openness(difference, view.part, view.outlook.openness);
-    view.assumed.emplace_back(difference, difference + space_.width());
+    const double* own = difference(place);
+    if (own[space_.remainder()] > coarse_share * found.variation) view.outlook.coarse = true;
+    add_openness(own, view.part, view.outlook.openness);
+    view.assumed.emplace_back(own, own + space_.width());
     visit(comparison.first, view);
-    view.assumed.back().swap(turned);
+    view.assumed.back() = turned(space_, own);
     visit(comparison.second, view);
     view.assumed.pop_back();
     return place;
+}
+
+std::int64_t DecisionTree::linearise(std::int64_t place, View& view, LinearTree& result) const {
+    if (place == nothing) return place;
+    if (place < 0) return ~values_[static_cast<std::size_t>(~place)];
+    const Comparison& comparison = comparisons_[static_cast<std::size_t>(place)];
+    Range found;
+    switch (outcome(place, view, found)) {
+        case Outcome::first:
+        case Outcome::by_conditions_first:
+            return linearise(comparison.first, view, result);
+        case Outcome::second:
+        case Outcome::by_conditions_second:
+            return linearise(comparison.second, view, result);
+        case Outcome::open:
+            break;
+    }
+    const double* own = difference(place);
+    view.assumed.emplace_back(own, own + space_.width());
+    const std::int64_t first = linearise(comparison.first, view, result);
+    view.assumed.back() = turned(space_, own);
+    const std::int64_t second = linearise(comparison.second, view, result);
+    view.assumed.pop_back();
+    const Linear linear = space_.linearised(own, view.part);
+    result.numbers.push_back(linear.value);
+    result.numbers.insert(result.numbers.end(), linear.slopes.begin(), linear.slopes.end());
+    result.numbers.push_back(linear.error);
+    result.children.push_back(first);
+    result.children.push_back(second);
+    return static_cast<std::int64_t>(result.children.size() / 2 - 1);
 }
 
 void DecisionTree::add_openness(const double* difference, const Part& part,

@@ -34,6 +34,15 @@ struct Outlook {
     std::vector<double> openness;  // how far open comparisons move along each coordinate or edge
 };
 
+// The decision tree on a part, with every comparison as a linear function and an error: a row of
+// `numbers` has its value at the middle of the part, its slopes, and the error. Children are
+// further rows (>= 0), leaves with a value (~child), or nothing.
+struct LinearTree {
+    std::int64_t root = 0;
+    std::vector<double> numbers;
+    std::vector<std::int64_t> children;
+};
+
 class DecisionTree {
    public:
     explicit DecisionTree(PolynomialSpace space) : space_(std::move(space)) {}
@@ -58,6 +67,7 @@ class DecisionTree {
     // Gives every leaf its value, and drops comparisons that do not matter.
     void set_values(std::span<const std::int64_t> values);
     Outlook look(std::int64_t from, const Part& part) const;
+    LinearTree linear(std::int64_t from, const Part& part) const;
     // Is this the root of a part of the tree?
     bool holds(std::int64_t place) const {
         return place == nothing ||
@@ -70,6 +80,12 @@ class DecisionTree {
 
     std::int64_t simplified(std::int64_t place);
     std::int64_t visit(std::int64_t place, View& view) const;
+    enum class Outcome { first, second, by_conditions_first, by_conditions_second, open };
+    Outcome outcome(std::int64_t place, const View& view, Range& found) const;
+    std::int64_t linearise(std::int64_t place, View& view, LinearTree& result) const;
+    const double* difference(std::int64_t place) const {
+        return differences_.data() + static_cast<std::size_t>(place) * space_.width();
+    }
     void add_openness(const double* difference, const Part& part, std::span<double> result) const;
 
     PolynomialSpace space_;

@@ -223,12 +223,8 @@ Range PolynomialSpace::enclose(const double* moved, const Part& part, double rem
     return result;
 }
 
-Range PolynomialSpace::range(const double* record, const Part& part) const {
-    if (&part == &whole_) return enclose(record, part, record[remainder()]);
-    // Up to seven variables without memory from the heap.
-    std::array<double, 120> few;
-    std::vector<double> many(n_coefficients_ > few.size() ? n_coefficients_ : 0);
-    double* moved = many.empty() ? few.data() : many.data();
+// Coefficients in the distances from the middle of a part.
+void PolynomialSpace::move(const double* record, const Part& part, double* moved) const {
     std::copy(record, record + n_coefficients_, moved);
     const double* x = part.middle.data();
     for (std::size_t i = 0; i < n_variables_; ++i) moved[0] += record[1 + i] * x[i];
@@ -251,7 +247,34 @@ Range PolynomialSpace::range(const double* record, const Part& part) const {
         moved[pair_place(i, k)] += c * x[j];
         moved[pair_place(j, k)] += c * x[i];
     }
+}
+
+Range PolynomialSpace::range(const double* record, const Part& part) const {
+    if (&part == &whole_) return enclose(record, part, record[remainder()]);
+    // Up to seven variables without memory from the heap.
+    std::array<double, 120> few;
+    std::vector<double> many(n_coefficients_ > few.size() ? n_coefficients_ : 0);
+    double* moved = many.empty() ? few.data() : many.data();
+    move(record, part, moved);
     return enclose(moved, part, record[remainder()]);
+}
+
+Linear PolynomialSpace::linearised(const double* record, const Part& part) const {
+    std::vector<double> moved(n_coefficients_);
+    move(record, part, moved.data());
+    Linear result{moved[0],
+                  {moved.begin() + 1, moved.begin() + 1 + static_cast<long>(n_variables_)},
+                  record[remainder()]};
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+        const auto [i, j] = pairs_[p];
+        result.error += std::abs(moved[first_pair_ + p]) * part.reach[i] * part.reach[j];
+    }
+    for (std::size_t p = 0; p < triples_.size(); ++p) {
+        const auto [i, j, k] = triples_[p];
+        result.error +=
+            std::abs(moved[first_triple_ + p]) * part.reach[i] * part.reach[j] * part.reach[k];
+    }
+    return result;
 }
 
 void PolynomialSpace::gradient(const double* record, const Part& part,

@@ -39,6 +39,14 @@ struct Range {
     double variation = 0.0;  // by how much the linear part moves from the middle
 };
 
+// A linear function of the distances from the middle of a part, and by how much a function can
+// differ from it there.
+struct Linear {
+    double value = 0.0;
+    std::vector<double> slopes;
+    double error = 0.0;
+};
+
 class PolynomialSpace {
    public:
     explicit PolynomialSpace(Coordinates coordinates);
@@ -72,6 +80,7 @@ class PolynomialSpace {
     // Bounds of the function on a part, rounding of the coefficients' evaluation not included:
     // remainders cover it (docs/theory/branch-and-bound.md, Rounding).
     Range range(const double* record, const Part& part) const;
+    Linear linearised(const double* record, const Part& part) const;
     // Bounds of the derivative in a direction, on the whole box.
     Range slopes(const double* record, std::span<const double> direction) const;
     // The linear part at the middle of a part of the box.
@@ -87,6 +96,7 @@ class PolynomialSpace {
     std::size_t triple_place(std::size_t i, std::size_t j, std::size_t k) const {
         return triple_places_[(i * n_variables_ + j) * n_variables_ + k];
     }
+    void move(const double* record, const Part& part, double* moved) const;
     Range enclose(const double* moved, const Part& part, double remainder) const;
 
     Coordinates coordinates_;

@@ -26,6 +26,9 @@ class DecisionTree:
     def look(
         self, root: int, intervals: Reals, vertices: Reals
     ) -> tuple[int, int, int, int, bool, Reals]: ...
+    def linear(
+        self, root: int, intervals: Reals, vertices: Reals
+    ) -> tuple[int, Reals, Integers]: ...
 
 class Problem:
     def __init__(

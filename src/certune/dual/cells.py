@@ -1,8 +1,8 @@
 """Cell maps: a utility as an exact function of two parameters, up to a stated resolution.
 
 In the plane of two parameters the utility is constant on cells with curved boundaries
-(``fig:piecewise``).  A `CellMap` covers the plane with rectangles: on most of them the value is
-proved; the others are slivers along the boundaries, no wider than the resolution, with bounds.
+(``fig:piecewise``).  A `CellMap` covers the plane with convex polygons: on most of them the value
+is proved; the others are slivers along the boundaries, no wider than the resolution, with bounds.
 """
 
 from __future__ import annotations
@@ -22,22 +22,40 @@ from certune.scores import Score
 
 Floats = NDArray[np.float64]
 UTILITY = Score()
+# Gaps between polygons that share a rounded edge are narrower than this share of the plane.
+NEARLY = 1e-10
+
+
+def _polygon(cell: Any) -> Floats:
+    """Corners (k, 2) of a cell, which may be given as the four ends of a rectangle."""
+    corners = np.array(cell, dtype=np.float64)
+    if corners.shape == (4,):
+        x0, x1, y0, y1 = corners
+        corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
+    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+        raise InputError(
+            "cells must be rectangles, an (m, 4) array, or polygons, (k, 2) arrays of at least "
+            f"three corners each; got a cell of shape {corners.shape}."
+        )
+    corners.setflags(write=False)
+    return corners
 
 
 @dataclass(frozen=True, eq=False)
 class CellMap:
-    """Rectangles that cover a plane of two parameters, with bounds of the utility on each.
+    """Convex polygons that cover a plane of two parameters, with bounds of the utility on each.
 
     Parameters
     ----------
     names : pair of str
         The two parameters.
-    rectangles : float array (m, 4)
-        Low and high end in the first, then in the second parameter. Neighbours share their edges.
+    cells : sequence of float arrays (k, 2), or float array (m, 4)
+        Corners of each polygon, counter-clockwise; or rectangles, each by its low and high end in
+        the first, then in the second parameter. Neighbours share their edges.
     lower, upper : sequence of Fraction
-        Proved bounds of the utility on each rectangle.
+        Proved bounds of the utility on each polygon.
     tolerance : Fraction, default=0
-        The value of a rectangle counts as proved if its bounds differ by no more.
+        The value of a polygon counts as proved if its bounds differ by no more.
     score : Score, optional
         What pictures show instead of utilities.
 
@@ -52,44 +70,56 @@ class CellMap:
     """
 
     names: tuple[str, str]
-    rectangles: Floats
+    cells: tuple[Floats, ...]
     lower: tuple[Fraction, ...]
     upper: tuple[Fraction, ...]
     tolerance: Fraction = Fraction(0)
     score: Score = UTILITY
 
     def __post_init__(self) -> None:
-        rectangles = np.array(self.rectangles, dtype=np.float64)
-        rectangles.setflags(write=False)
-        object.__setattr__(self, "rectangles", rectangles)
+        cells = tuple(_polygon(cell) for cell in self.cells)
+        object.__setattr__(self, "cells", cells)
         object.__setattr__(self, "names", tuple(self.names))
         for bound in ("lower", "upper"):
             values = tuple(Fraction(value) for value in getattr(self, bound))
             object.__setattr__(self, bound, values)
-        if rectangles.ndim != 2 or rectangles.shape[1] != 4 or not len(rectangles):
-            raise InputError(f"rectangles must be an (m, 4) array, got shape {rectangles.shape}.")
-        if not len(rectangles) == len(self.lower) == len(self.upper):
+        if not cells:
+            raise InputError("a map needs at least one cell; got none.")
+        if not len(cells) == len(self.lower) == len(self.upper):
             raise InputError(
-                f"{len(rectangles)} rectangles need as many lower and upper bounds, got "
+                f"{len(cells)} cells need as many lower and upper bounds, got "
                 f"{len(self.lower)} and {len(self.upper)}."
             )
 
     @property
-    def n_rectangles(self) -> int:
-        """Number of rectangles."""
-        return len(self.rectangles)
+    def n_cells(self) -> int:
+        """Number of polygons."""
+        return len(self.cells)
+
+    @cached_property
+    def rectangles(self) -> Floats:
+        """Smallest rectangles around the polygons, (m, 4), as low and high ends."""
+        ends = [(*cell.min(axis=0), *cell.max(axis=0)) for cell in self.cells]
+        return np.array(ends)[:, [0, 2, 1, 3]]
+
+    @cached_property
+    def corners(self) -> Floats:
+        """Corners of all polygons, (m, most corners, 2); the last one stands for missing ones."""
+        most = max(len(cell) for cell in self.cells)
+        return np.stack([cell[np.minimum(np.arange(most), len(cell) - 1)] for cell in self.cells])
 
     @cached_property
     def decided(self) -> NDArray[np.bool_]:
-        """Which rectangles have a proved value."""
+        """Which polygons have a proved value."""
         pairs = zip(self.lower, self.upper, strict=True)
         return np.array([high - low <= self.tolerance for low, high in pairs])
 
     @cached_property
     def areas(self) -> Floats:
-        """Areas of the rectangles."""
-        x0, x1, y0, y1 = self.rectangles.T
-        areas: Floats = (x1 - x0) * (y1 - y0)
+        """Areas of the polygons."""
+        x, y = np.moveaxis(self.corners - self.corners[:, :1], 2, 0)
+        crossed = x * np.roll(y, -1, axis=1) - y * np.roll(x, -1, axis=1)
+        areas: Floats = 0.5 * crossed.sum(axis=1)
         return areas
 
     @property
@@ -113,39 +143,60 @@ class CellMap:
         return max(self.upper)
 
     def bounds_at(self, x: float, y: float) -> tuple[Fraction, Fraction]:
-        """Return bounds of the value at a point. O(m) for m rectangles.
+        """Return bounds of the value at a point. O(m) for m polygons.
 
-        On a common edge the bounds of all its rectangles hold, hence the narrowest are returned.
+        On a common edge the bounds of all its polygons hold, hence the narrowest are returned.
         """
-        x0, x1, y0, y1 = self.rectangles.T
-        found = np.flatnonzero((x0 <= x) & (x <= x1) & (y0 <= y) & (y <= y1))
-        if not len(found):
+        x0, x1, y0, y1 = self._ends
+        if not (x0 <= x <= x1 and y0 <= y <= y1):
             raise ParameterError(f"({x!r}, {y!r}) lies outside the map of {self.names}.")
-        return max(self.lower[i] for i in found), min(self.upper[i] for i in found)
+        inside = self._depths(x, y)
+        found = np.flatnonzero(inside >= 0.0)
+        if len(found):
+            return max(self.lower[i] for i in found), min(self.upper[i] for i in found)
+        # Corners are rounded: between polygons that only nearly meet, each of them may be meant.
+        near = np.flatnonzero(inside >= -NEARLY)
+        return min(self.lower[i] for i in near), max(self.upper[i] for i in near)
+
+    @cached_property
+    def _ends(self) -> tuple[float, float, float, float]:
+        x0, x1, y0, y1 = self.rectangles.T
+        return float(x0.min()), float(x1.max()), float(y0.min()), float(y1.max())
+
+    def _depths(self, x: float, y: float) -> Floats:
+        """How far inside each polygon a point lies, as a share of the plane; negative outside."""
+        x0, x1, y0, y1 = self._ends
+        starts, stops = self.corners, np.roll(self.corners, -1, axis=1)
+        sides = (stops - starts) / [x1 - x0, y1 - y0]
+        away = (np.array([x, y]) - starts) / [x1 - x0, y1 - y0]
+        crossed = sides[..., 0] * away[..., 1] - sides[..., 1] * away[..., 0]
+        lengths = np.hypot(sides[..., 0], sides[..., 1])
+        depths: Floats = np.where(lengths > 0.0, crossed / np.where(lengths > 0, lengths, 1), 1.0)
+        return np.asarray(depths.min(axis=1))
 
     def __call__(self, x: float, y: float) -> float | None:
-        """Return the value at a point, None where it is not proved. O(m) for m rectangles."""
+        """Return the value at a point, None where it is not proved. O(m) for m polygons."""
         low, high = self.bounds_at(x, y)
         return float((low + high) / 2) if high - low <= self.tolerance else None
 
     def _check(self) -> None:
         """Raise AssertionError unless bounds are ordered and the areas add up to the whole."""
         assert all(low <= high for low, high in zip(self.lower, self.upper, strict=True))
-        assert (self.areas > 0).all()
-        x0, x1, y0, y1 = self.rectangles.T
-        whole = (x1.max() - x0.min()) * (y1.max() - y0.min())
+        assert (self.areas >= 0).all()
+        x0, x1, y0, y1 = self._ends
+        whole = (x1 - x0) * (y1 - y0)
         assert abs(self.areas.sum() - whole) <= 1e-9 * whole
 
     @property
     def best_point(self) -> tuple[float, float]:
-        """The centre of the largest rectangle with the largest proved value."""
+        """A point inside the largest polygon with the largest proved value."""
         best = [
             index
             for index, (low, known) in enumerate(zip(self.lower, self.decided, strict=True))
             if known and low == self.max_exact
         ]
-        x0, x1, y0, y1 = self.rectangles[max(best, key=lambda index: self.areas[index])].tolist()
-        return (x0 + x1) / 2, (y0 + y1) / 2
+        x, y = self.cells[max(best, key=lambda index: self.areas[index])].mean(axis=0).tolist()
+        return x, y
 
     def plot(self, path: Any = None, ax: Any = None, points: Sequence[Any] = ()) -> Any:
         """Draw the map: a colour for each score, paler where it is known between bounds only.
@@ -170,8 +221,8 @@ class CellMap:
         if ax is None:
             ax = Figure(figsize=(7, 5), layout="constrained").add_subplot()
         figure = ax.figure
-        x0, x1, y0, y1 = self.rectangles.T
-        corners: Any = np.stack([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]).transpose(2, 0, 1)
+        x0, x1, y0, y1 = self._ends
+        corners: Any = self.corners
         middle = np.array(
             [
                 self.score.of(float(low + high) / 2)
@@ -188,8 +239,8 @@ class CellMap:
             cells.set_antialiased(False)
             drawn.append(ax.add_collection(cells))
         ax.set(
-            xlim=(x0.min(), x1.max()),
-            ylim=(y0.min(), y1.max()),
+            xlim=(x0, x1),
+            ylim=(y0, y1),
             xlabel=self.names[0],
             ylabel=self.names[1],
             title=f"{len(self.values)} values, proved on {100 * self.decided_share:.1f} %",
@@ -201,7 +252,7 @@ class CellMap:
             *((*point, "o") for point in points),
         ):
             ax.plot([x], [y], mark, color="#D55E00", markeredgecolor="white", markersize=12)
-            on_left = x < (x0.min() + x1.max()) / 2
+            on_left = x < (x0 + x1) / 2
             ax.annotate(
                 label, (x, y), textcoords="offset points", xytext=(8 if on_left else -8, 8),
                 color="black", ha="left" if on_left else "right",

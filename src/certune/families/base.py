@@ -105,6 +105,39 @@ class UpperSum(NamedTuple):
         return min(self.uppers, max(self.shared)) if self.shared else self.uppers
 
 
+@dataclass(frozen=True)
+class PlaneCut:
+    """A comparison on which the utility depends, in a plane of two parameters.
+
+    Attributes
+    ----------
+    value, slopes : float, pair of float
+        At a point (u, v) of the square [-1, 1]^2, which stands for a box of the two parameters, the
+        comparison is value + slopes . (u, v), up to the error.
+    error : float
+        The comparison differs by no more anywhere on the box.
+    above, below : PlaneCut, Fraction or None
+        The utility where the comparison is positive and where it is negative; None if it never is.
+    """
+
+    value: float
+    slopes: tuple[float, float]
+    error: float
+    above: PlaneCut | Fraction | None
+    below: PlaneCut | Fraction | None
+
+    @property
+    def values(self) -> set[Fraction]:
+        """Every utility that the box can have."""
+        found: set[Fraction] = set()
+        for side in (self.above, self.below):
+            if isinstance(side, PlaneCut):
+                found |= side.values
+            elif side is not None:
+                found.add(side)
+        return found
+
+
 class Family(ABC):
     """A parameterised algorithm whose utility is known exactly along segments.
 
@@ -329,6 +362,23 @@ class Family(ABC):
         By default those of the space, with faces of the weights as boxes of their own.
         """
         return Box.strata(self.space)
+
+    def cuts_on_box(self, box: Box, axes: tuple[int, int], reuse: Any) -> PlaneCut | None:
+        """Return the comparisons on which the utility depends on a box, if they are known.
+
+        Maps of two parameters then follow the borders of their cells instead of halving boxes
+        along them.
+
+        Parameters
+        ----------
+        box : Box
+            A box on which all parameters but two are fixed, and whose bound is not settled.
+        axes : pair of int
+            Places of the two parameters; of two weights, the second one is the coordinate.
+        reuse : object
+            ``reuse`` of the bound on this box.
+        """
+        return None
 
     def bound_on_box(self, instance: Any, box: Box, reuse: Any = None) -> BoxBound:
         """Bound the utility on a box of parameters.

@@ -211,3 +211,24 @@ def look(tree: core.DecisionTree, root: int, intervals: Reals, vertices: Reals) 
     """
     found: Any = tree.look(root, reals(intervals), reals(vertices))
     return Outlook(*found)
+
+
+class LinearTree(NamedTuple):
+    """A decision tree on a part of a box, with comparisons that are linear up to an error.
+
+    ``root`` and ``children`` (m, 2) are rows (>= 0), leaves with a value (``~value``) or `NOTHING`;
+    a row of ``numbers`` is the value at the middle of the part, the slopes along the coordinates,
+    and the error.
+    """
+
+    root: int
+    numbers: Reals
+    children: Integers
+
+
+NOTHING = -(2**63)
+
+
+def linear(tree: core.DecisionTree, root: int, intervals: Reals, vertices: Reals) -> LinearTree:
+    """Return what is open on a part of the box of a complete tree; parameters as in `look`."""
+    return LinearTree(*tree.linear(root, reals(intervals), reals(vertices)))

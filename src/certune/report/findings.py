@@ -157,10 +157,13 @@ class CrossValidationFinding:
 
 @dataclass(frozen=True)
 class CellsFinding:
-    """The plane of two parameters: rectangles with bounds of the mean score."""
+    """The plane of two parameters: polygons with bounds of the mean score.
+
+    ``outlines`` has the corners of each polygon, x and y in turns.
+    """
 
     names: tuple[str, str]
-    rectangles: tuple[tuple[float, float, float, float], ...]
+    outlines: tuple[tuple[float, ...], ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
 

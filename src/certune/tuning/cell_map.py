@@ -1,6 +1,8 @@
 """Making cell maps: the plane of two parameters, cut until the utility is proved, or finely.
 
 The same bounds on boxes as in branch and bound, without an incumbent: every cell is looked at.
+Where the family knows the comparisons on which the utility depends, cells end where these change
+their sign; else boxes are halved along the borders.
 """
 
 from __future__ import annotations
@@ -16,10 +18,15 @@ from certune.dual.cells import CellMap
 from certune.errors import CertuneError, ParameterError
 from certune.families.base import BoxBound, Family
 from certune.space import Real
+from certune.tuning.cell_cutting import CutRectangle, Piece, cut_rectangle
 from certune.tuning.instances import checked_family, checked_instances, refuse_discrete
 
 # The map in a report: a fine one if it takes less than so many seconds, or else a coarse one.
 REPORT_RESOLUTIONS, REPORT_SECONDS = (64, 16), 5.0
+# Bands around known borders are narrower than slivers, which are boxes, by this factor.
+FINER = 16
+# So are the smallest boxes with known borders, by so many halvings.
+DEEPER = 2
 
 
 def cell_map(
@@ -43,12 +50,12 @@ def cell_map(
     fixed : mapping, optional
         Values of all other parameters.
     resolution : int, default=128
-        Slivers are at most this fraction of a side wide.
+        Slivers are at most this fraction of a side wide; far less where borders are known.
 
     Returns
     -------
     CellMap
-        Rectangles with proved values, and slivers with bounds. The edges of the plane at which a
+        Cells with proved values, and slivers with bounds. The edges of the plane at which a
         weight is 0, where ties can be broken otherwise, are not part of it. Of a family with a
         tolerance, whose utility varies, values count as proved up to the same fraction of the
         utility range.
@@ -74,40 +81,125 @@ def cell_map(
         raise ParameterError(f"resolution must be a positive integer, got {resolution!r}.")
     resolution = int(resolution)
     box, axes = _plane(family, parameters, {} if fixed is None else dict(fixed))
-    rectangles, lower, upper = [], [], []
-    unknown: tuple[BoxBound | None, ...] = (None,) * len(listed)
-    pending = [(box, unknown, (0, 0))]
-    deepest = (resolution - 1).bit_length()
     lowest, highest = (Fraction(end) for end in family.utility_range)
     slack = (highest - lowest) / resolution if family.tolerance else Fraction(0)
-    while pending:
-        check_time()
-        part, known, depths = pending.pop()
-        bounds = tuple(
-            old
-            if old is not None and old.upper - old.lower <= slack
-            else _narrowed(family.bound_on_box(item, part, None if old is None else old.reuse), old)
-            for item, old in zip(listed, known, strict=True)
-        )
-        open_bounds = [bound for bound in bounds if bound.upper - bound.lower > slack]
-        if not open_bounds or min(depths) >= deepest:
-            rectangles.append(_ends(part, axes[0]) + _ends(part, axes[1]))
-            lower.append(sum((b.lower for b in bounds), Fraction(0)) / len(listed))
-            upper.append(sum((b.upper for b in bounds), Fraction(0)) / len(listed))
-            continue
-        edges = [Edge(axis, 0, 1) for axis in axes]
-        scores = [
-            sum(b.importance[part.edges.index(edge)] for b in open_bounds)
-            if depth < deepest
-            else -1.0
-            for edge, depth in zip(edges, depths, strict=True)
-        ]
-        chosen = int(scores[1] > scores[0])
-        deeper = (depths[0] + 1 - chosen, depths[1] + chosen)
-        pending += [(half, bounds, deeper) for half in reversed(part.split(edges[chosen]))]
+    mapping = _Mapping(family, listed, axes, resolution, slack)
+    mapping.run(box)
     metrics = getattr(listed[0], "metric_names", ())
     names = (_title(box, axes[0], metrics), _title(box, axes[1], metrics))
-    return CellMap(names, rectangles, tuple(lower), tuple(upper), slack, family.score)
+    found = zip(*mapping.found, strict=True)
+    cells, lower, upper = (tuple(column) for column in found)
+    return CellMap(names, cells, lower, upper, slack, family.score)
+
+
+class _Mapping:
+    """One map in the making."""
+
+    def __init__(
+        self,
+        family: Family,
+        instances: Sequence[Any],
+        axes: tuple[int, int],
+        resolution: int,
+        slack: Fraction,
+    ) -> None:
+        self._family = family
+        self._instances = instances
+        self._axes = axes
+        self._slack = slack
+        self._deepest = (resolution - 1).bit_length()
+        self._widest = 1.0 / (FINER * resolution)
+        self.found: list[tuple[Any, Fraction, Fraction]] = []
+
+    def run(self, box: Box) -> None:
+        """Cut a box into cells."""
+        unknown: tuple[BoxBound | None, ...] = (None,) * len(self._instances)
+        pending = [(box, unknown, (0, 0))]
+        while pending:
+            check_time()
+            part, known, depths = pending.pop()
+            bounds = self._bounded(part, known)
+            open_bounds = [bound for bound in bounds if self._is_open(bound)]
+            if not open_bounds:
+                self._add_whole(part, bounds)
+                continue
+            cut = self._cut(part, bounds, depths)
+            deepest = self._deepest + (0 if cut is None else DEEPER)
+            finest = min(depths) >= deepest
+            if cut is not None and (finest or cut.widest <= self._widest):
+                self._add_pieces(part, cut.pieces)
+                continue
+            if finest:
+                self._add_whole(part, bounds)
+                continue
+            chosen = self._better_axis(part, open_bounds, depths, deepest)
+            deeper = (depths[0] + 1 - chosen, depths[1] + chosen)
+            halves = part.split(Edge(self._axes[chosen], 0, 1))
+            pending += [(half, bounds, deeper) for half in reversed(halves)]
+
+    def _is_open(self, bound: BoxBound) -> bool:
+        return bound.upper - bound.lower > self._slack
+
+    def _bounded(self, part: Box, known: tuple[BoxBound | None, ...]) -> tuple[BoxBound, ...]:
+        return tuple(
+            old
+            if old is not None and not self._is_open(old)
+            else _narrowed(
+                self._family.bound_on_box(item, part, None if old is None else old.reuse), old
+            )
+            for item, old in zip(self._instances, known, strict=True)
+        )
+
+    def _better_axis(
+        self, part: Box, open_bounds: list[BoxBound], depths: tuple[int, int], deepest: int
+    ) -> int:
+        scores = [
+            sum(b.importance[part.edges.index(Edge(axis, 0, 1))] for b in open_bounds)
+            if depth < deepest
+            else -1.0
+            for axis, depth in zip(self._axes, depths, strict=True)
+        ]
+        return int(scores[1] > scores[0])
+
+    def _add(self, cell: Any, lower: Fraction, upper: Fraction) -> None:
+        count = len(self._instances)
+        self.found.append((cell, lower / count, upper / count))
+
+    def _add_whole(self, part: Box, bounds: tuple[BoxBound, ...]) -> None:
+        ends = _ends(part, self._axes[0]) + _ends(part, self._axes[1])
+        lower = sum((b.lower for b in bounds), Fraction(0))
+        self._add(ends, lower, sum((b.upper for b in bounds), Fraction(0)))
+
+    def _cut(
+        self, part: Box, bounds: tuple[BoxBound, ...], depths: tuple[int, int]
+    ) -> CutRectangle | None:
+        """Cut a box along the borders on it, if they are known for all instances."""
+        cuts = []
+        for bound in bounds:
+            if self._is_open(bound):
+                cut = self._family.cuts_on_box(part, self._axes, bound.reuse)
+                if cut is None:
+                    return None
+                cuts.append(cut)
+        settled = [bound for bound in bounds if not self._is_open(bound)]
+        known = (
+            sum((b.lower for b in settled), Fraction(0)),
+            sum((b.upper for b in settled), Fraction(0)),
+        )
+        return cut_rectangle((2.0 ** -depths[0], 2.0 ** -depths[1]), known, cuts)
+
+    def _add_pieces(self, part: Box, pieces: tuple[Piece, ...]) -> None:
+        (x0, x1), (y0, y1) = (_ends(part, axis) for axis in self._axes)
+        for piece in pieces:
+            corners = [(_between(x0, x1, u), _between(y0, y1, v)) for u, v in piece.polygon]
+            self._add(corners, piece.lower, piece.upper)
+
+
+def _between(low: float, high: float, share: float) -> float:
+    """Return the place of a coordinate of the square [-1, 1] in an interval."""
+    if share == 1.0:
+        return high
+    return low + 0.5 * (share + 1.0) * (high - low)
 
 
 def map_for_report(family: Family, instances: Sequence[Any]) -> CellMap | None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune._core.linkage_boxes import DecisionTree
-from certune.kernels.linkage_boxes import Outlook, Power, look
+from certune.kernels.linkage_boxes import LinearTree, Outlook, Power, linear, look
 
 Floats: TypeAlias = NDArray[np.float64]
 Interval: TypeAlias = tuple[float, float]
@@ -84,7 +84,7 @@ class Anchor:
 
     def look(self, part: Place, root: int) -> PartView:
         """Look at a part of the box, from the root of what is open on a box around the part."""
-        intervals, vertices = self._coordinates(part)
+        intervals, vertices = self.coordinates(part)
         outlook = look(self.tree, root, intervals, vertices)
         sizes: list[float] = [
             *(0.5 * (intervals[1] - intervals[0])),
@@ -102,7 +102,12 @@ class Anchor:
             power_first(np.array(sizes) * self.tree.movements, self.place.power),
         )
 
-    def _coordinates(self, part: Place) -> tuple[Floats, Floats]:
+    def linear(self, part: Place, root: int) -> LinearTree | None:
+        """Return what is open on a part as linear comparisons; None if it has three weights."""
+        intervals, vertices = self.coordinates(part)
+        return None if len(vertices) else linear(self.tree, root, intervals, vertices)
+
+    def coordinates(self, part: Place) -> tuple[Floats, Floats]:
         """Ends of a part in the intervals of this box, and the vertices of its simplex."""
         power = self.place.power
         ends = [_relative(part.ends, power.middle, power.half)] if power.moves else []

@@ -19,10 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.box import Box
-from certune.families.base import BoxBound
+from certune.families.base import BoxBound, PlaneCut
 from certune.families.linkage.anchors import Anchor, Interval, Place, power_first
 from certune.families.linkage.combining import shift_for
 from certune.families.linkage.instance import ClusteringInstance
+from certune.families.linkage.plane_cuts import (
+    Axis,
+    OpenPlane,
+    exponent_axis,
+    open_plane,
+    weight_axis,
+)
 from certune.families.linkage.sweeping import start_from_duplicates
 from certune.families.linkage.utility import Utility
 from certune.kernels.linkage import CUT, Pruning, prune
@@ -44,6 +51,8 @@ MOST_RAYS = 64  # parts of a box around the origin of product linkage
 # A box is halved only along sides that move values at least this share of what the longest one
 # does: comparisons that do not depend on a parameter would else shrink it to nothing in the others.
 SHORTEST_SIDE = 1.0 / 16.0
+# Cuts of a plane whose errors are a larger share of what moves are made anew.
+VAGUE = 1.0 / 64.0
 
 
 @dataclass(frozen=True)
@@ -154,6 +163,51 @@ class BoxProblem:
         handed_on = Reuse(self, reuse.merges, anchor, view.outlook.root)
         bound = BoxBound(view.least, view.most, importance, view.outlook.n_leaves, handed_on)
         return bound, view.outlook.coarse
+
+    def cuts(self, box: Box, axes: tuple[int, int], reuse: Reuse) -> PlaneCut | None:
+        """Comparisons that are open on a box of two parameters, if they are known.
+
+        Those of a tree of the box itself where the tree of a box around it has wide errors.
+        """
+        found = self._open_plane(box, axes, reuse.anchor, reuse.root)
+        if found is None:
+            return None
+        if found.vagueness > VAGUE:
+            anchor = self._followed_box(box, reuse.merges).anchor
+            if anchor is not None:
+                found = self._open_plane(box, axes, anchor, anchor.tree.root) or found
+        return found.cut
+
+    def _open_plane(
+        self, box: Box, axes: tuple[int, int], anchor: Anchor | None, root: int
+    ) -> OpenPlane | None:
+        if anchor is None:
+            return None
+        part = self._place(box, anchor.place.scale)
+        intervals, vertices = anchor.coordinates(part)
+        if len(vertices):
+            return None
+        first, second = (self._axis(box, axis, anchor.place, intervals.T.tolist()) for axis in axes)
+        return open_plane(anchor, root, part, (first, second))
+
+    def _axis(self, box: Box, parameter: int, anchor: Place, ends: list[list[float]]) -> Axis:
+        """Where a parameter of a box is among the coordinates of an anchor, with ends there."""
+        name = box.names[parameter]
+        coordinate = int(anchor.power.moves)
+        if name == "weights":
+            low, high = ends[coordinate]
+            # The coordinate grows from the first vertex of the anchor to the second one.
+            rises = anchor.vertices[1][-1] > anchor.vertices[0][-1]
+            in_order = (low, high) if rises else (high, low)
+            sizes = float(self._sizes[0]), float(self._sizes[1])
+            return weight_axis(box, parameter, sizes, in_order, coordinate)
+        if self.kind == "product":
+            moving = [half > 0.0 for half in anchor.vertices[1]]
+            coordinate += sum(moving[: self.alpha_names.index(name)])
+        else:
+            coordinate = 0
+        low, high = ends[coordinate]
+        return exponent_axis((low, high), coordinate)
 
     def _score(self, labels: NDArray[np.int64]) -> Fraction:
         key = labels.tobytes()

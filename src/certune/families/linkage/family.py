@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from certune.box import Box
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
-from certune.families.base import LONGEST_WORD, BoxBound, Family, Params
+from certune.families.base import LONGEST_WORD, BoxBound, Family, Params, PlaneCut
 from certune.families.linkage.assembly import assemble
 from certune.families.linkage.balancing import other_coordinate
 from certune.families.linkage.boxes import BoxProblem, Reuse
@@ -463,6 +463,10 @@ class Linkage(Family):
         if self.kind != "product":
             return Box.strata(self.space)
         return product_strata(self.space, self.alpha_names, self._parameters.fixed_exponents)
+
+    def cuts_on_box(self, box: Box, axes: tuple[int, int], reuse: Reuse) -> PlaneCut | None:
+        """Return the open comparisons of the decision tree of a box, if it has one."""
+        return reuse.problem.cuts(box, axes, reuse)
 
     def bound_on_box(
         self, instance: ClusteringInstance, box: Box, reuse: Reuse | None = None

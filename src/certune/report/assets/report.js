@@ -169,10 +169,11 @@
       axisStyle({ type: "value", name: "seconds", nameLocation: "middle", nameGap: 28, min: 0 }), findings.score);
   });
   chart("cells", () => {
-    const { names, rectangles, lower, upper } = findings.cells;
+    const { names, outlines, lower, upper } = findings.cells;
     const [low, high] = bounds(lower.concat(upper));
-    const ends = (a, b) => [Math.min(...rectangles.map((r) => r[a])), Math.max(...rectangles.map((r) => r[b]))];
-    const [x0, x1] = ends(0, 1), [y0, y1] = ends(2, 3);
+    const along = (outline, axis) => bounds(outline.filter((_, i) => i % 2 === axis));
+    const frames = outlines.map((outline) => [...along(outline, 0), ...along(outline, 1)]);
+    const [x0, x1] = bounds(frames.flatMap((f) => f.slice(0, 2))), [y0, y1] = bounds(frames.flatMap((f) => f.slice(2)));
     const best = up ? Math.max(...lower) : Math.min(...upper);
     return {
       grid: { left: narrow() ? 56 : 70, right: 18, top: 10, bottom: 84 },
@@ -181,13 +182,15 @@
       yAxis: axisStyle({ type: "value", name: names[1], nameLocation: "middle", nameGap: 44, min: y0, max: y1 }),
       dataZoom: zoom(),
       series: [{
-        type: "custom", clip: true, data: rectangles.map((r, i) => [...r, lower[i], upper[i]]), encode: { x: [0, 1], y: [2, 3] },
+        type: "custom", clip: true, data: frames.map((f, i) => [...f, lower[i], upper[i], i]), encode: { x: [0, 1], y: [2, 3] },
         renderItem: (params, api) => {
-          const a = api.coord([api.value(0), api.value(3)]), b = api.coord([api.value(1), api.value(2)]);
+          const outline = outlines[api.value(6)], points = [];
+          for (let k = 0; k < outline.length; k += 2) points.push(api.coord([outline[k], outline[k + 1]]));
           const value = (api.value(4) + api.value(5)) / 2, decided = api.value(4) === api.value(5);
+          const fill = heat(high > low ? (up ? value - low : high - value) / (high - low) : 1);
           const top = decided && value === best;
-          return { type: "rect", shape: { x: a[0], y: a[1], width: b[0] - a[0] + 0.5, height: b[1] - a[1] + 0.5 },
-            style: { fill: heat(high > low ? (up ? value - low : high - value) / (high - low) : 1), opacity: decided ? 1 : 0.55, stroke: top ? colour("optimum") : null, lineWidth: top ? 1 : 0 } };
+          return { type: "polygon", shape: { points },
+            style: { fill, opacity: decided ? 1 : 0.55, stroke: top ? colour("optimum") : decided ? fill : null, lineWidth: top ? 1 : 0.5 } };
         },
       }],
     };
