@@ -152,3 +152,14 @@ def test_plain_instances_have_the_fingerprints_of_certune(tmp_path):
     for path, value in zip(ct.save_instances(values, tmp_path / "v"), values, strict=True):
         json.loads(path.read_text())
         assert fingerprint(read_instance(path)) == content_hash(value)
+
+
+def test_instances_may_lie_in_another_order(tmp_path, capsys):
+    instances = ct.datasets.random_clustering(3, n_clusters=2, n_per_cluster=4, random_state=1)
+    result = ct.tune(ct.Linkage(alpha=(0, 2)), instances)
+    result.certificate.save(tmp_path / "certificate.json")
+    ct.save_instances([instances[2], instances[0], instances[1]], tmp_path / "in")
+    assert main([str(tmp_path / "certificate.json"), str(tmp_path / "in")]) == 0
+    ct.save_instances([instances[2], instances[0], instances[0]], tmp_path / "twice")
+    assert main([str(tmp_path / "certificate.json"), str(tmp_path / "twice")]) == 1
+    assert "instance 1 of the certificate is missing, or changed" in capsys.readouterr().out

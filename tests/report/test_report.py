@@ -213,3 +213,26 @@ def test_losses_are_shown_as_losses():
     assert "below" in said(findings, "proved").text
     name, value = findings.best_default
     assert findings.advantage(value) > 0
+
+
+class Fragile(StepFamily):
+    """Fails on one instance."""
+
+    def dual(self, instance, along=None):
+        if instance.name == "<bad>":
+            raise ValueError("no <sensor>")
+        return super().dual(instance, along)
+
+
+def test_instances_that_failed_are_listed_with_their_reason(tmp_path):
+    instances = [StepInstance((0.5,), (0, 1), name=name) for name in ("one", "<bad>", "two")]
+    result = ct.tune(Fragile(), instances, on_error="skip")
+    result.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("ValueError: no &lt;sensor&gt;") == 2  # in the verdict, and in a table
+    found = findings_of(result)
+    assert found.failures == (("<bad>", "ValueError: no <sensor>"),)
+    assert Findings.from_json(found.to_json()).failures == found.failures
+    frame = result.to_frame()
+    assert frame.loc["<bad>"].drop("failure").isna().all()
+    assert frame.loc["<bad>", "failure"] == "ValueError: no <sensor>"

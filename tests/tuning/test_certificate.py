@@ -182,11 +182,16 @@ def test_another_family_is_refused(certificate):
 
 
 def test_other_instances_are_refused(certificate):
-    swapped = [INSTANCES[1], INSTANCES[0], INSTANCES[2]]
-    refuse(certificate, "second is not the instance of the certificate", instances=swapped)
+    twice = [INSTANCES[0], INSTANCES[0], INSTANCES[2]]
+    refuse(certificate, "first is not the instance of the certificate", instances=twice)
     refuse(certificate, "3 instances, got 2", instances=INSTANCES[:2])
     changed = dataclasses.replace(INSTANCES[2], utilities=(Fraction(1), Fraction(1, 5)))
     refuse(certificate, "third is not", instances=[*INSTANCES[:2], changed])
+
+
+def test_instances_may_come_in_any_order(certificate):
+    swapped = [INSTANCES[1], INSTANCES[2], INSTANCES[0]]
+    assert ct.verify(certificate, StepFamily(), swapped).n_instances == 3
 
 
 def test_swapped_functions_are_refused(certificate):

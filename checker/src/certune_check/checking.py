@@ -50,8 +50,7 @@ def check(certificate: Certificate, instances: list[Any], function: str | None =
         len(instances) == len(certificate.fingerprints),
         f"the certificate is about {len(certificate.fingerprints)} instances, got {len(instances)}",
     )
-    for place, (instance, own) in enumerate(zip(instances, certificate.fingerprints, strict=True)):
-        demand(fingerprint(instance) == own, f"instance {place} is another one, or changed")
+    instances = _in_order(instances, certificate.fingerprints)
     check_claims(certificate)
     parameters, unchecked = _parameters(certificate), ["the fingerprint of the family"]
     is_linkage = certificate.family.get("family") == "Linkage"
@@ -69,6 +68,19 @@ def check(certificate: Certificate, instances: list[Any], function: str | None =
         except Refuted as error:
             raise Refuted(f"instance {place}: {error}") from None
     return Report(certificate, unchecked)
+
+
+def _in_order(instances: list[Any], fingerprints: list[str]) -> list[Any]:
+    """The instances in the order of the certificate, which has unfinished ones last."""
+    named: dict[str, list[Any]] = {}
+    for instance in instances:
+        named.setdefault(fingerprint(instance), []).append(instance)
+    ordered = []
+    for place, own in enumerate(fingerprints):
+        known = isinstance(own, str) and bool(named.get(own))
+        demand(known, f"instance {place} of the certificate is missing, or changed")
+        ordered.append(named[own].pop())
+    return ordered
 
 
 def _prove(program: Program, dual: Function, slack: Fraction) -> None:

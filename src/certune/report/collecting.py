@@ -103,6 +103,10 @@ def findings_of(
         shared_rows=shared_rows,
         n_finished=len(result.duals) if result.family.space.n_free == 1 else len(result.instances),
         instances=_instances(result, units, axis),
+        failures=tuple(
+            (result.evaluation.instance_names[number], why)
+            for number, why in getattr(result, "failures", {}).items()
+        ),
         held_out=None if held_out is None else _held_out(held_out, units, result.family),
         **({} if shared_rows else _expectations(result, held_out, units, needed_epsilon)),
         needed_epsilon=needed_epsilon,
@@ -136,6 +140,7 @@ def stream_findings(result: Any, title: str = "") -> Findings:
         shared_rows=False,
         n_finished=result.n_instances - result.n_failed,
         n_streamed=result.n_instances,
+        failures=tuple(result.failures.items()),
         instances=(),
     )
 

@@ -177,6 +177,7 @@ class Findings:
     Differences are positive where the tuned setting is better. ``shared_rows`` says that the
     instances are folds of the same rows: nothing that assumes independent instances is stated then.
     ``n_streamed`` is the number of instances of a stream, of which none is told by itself.
+    ``failures`` are instances that were left out, with the reason.
     """
 
     title: str
@@ -223,6 +224,7 @@ class Findings:
     created: str = ""
     measure: str = ""
     n_streamed: int = 0
+    failures: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.measure:
@@ -305,6 +307,7 @@ def _findings(record: dict[str, Any]) -> Findings:
             values[name] = kind(**{key: _tupled(item) for key, item in values[name].items()})
     for name in ("region", "plateau", "score_range", "needed", "importance", "history"):
         values[name] = _tupled(values[name])
+    values["failures"] = _tupled(values.get("failures", []))
     return Findings(**values)
 
 

@@ -279,9 +279,11 @@ def _history(findings: Findings) -> str:
 
 
 def _instances(findings: Findings) -> str:
-    names = list(findings.defaults)
+    names, failed = list(findings.defaults), {name for name, _ in findings.failures}
     rows = []
     for item in findings.instances:
+        if item.name in failed:
+            continue
         own = (
             "" if item.best_at is None else f"[{shown(item.best_at[0])}, {shown(item.best_at[1])}]"
         )
@@ -295,9 +297,14 @@ def _instances(findings: Findings) -> str:
             )
         )
     columns = ("instance", "tuned", *names, "best for it alone", f"its best {findings.axis.name}")
-    table = table_markup(
-        f"{findings.score} of every instance; press a title to sort", columns, rows, sortable=True
-    )
+    title = f"{findings.score} of every instance; press a title to sort"
+    table = table_markup(title, columns, rows, sortable=True) if rows else ""
+    if findings.failures:
+        table += table_markup(
+            "Left out because they failed: perfect in the bound, of the lowest score in the value",
+            ("instance", "why"),
+            findings.failures,
+        )
     held = ""
     if findings.held_out is not None:
         others = [
@@ -307,6 +314,8 @@ def _instances(findings: Findings) -> str:
         held = table_markup(
             "Held-out instances", ("instance", "tuned", *names), others, sortable=True
         )
+    if not table and not held:
+        return ""
     return f"<section><h2>Instance by instance</h2>{table}{held}</section>"
 
 

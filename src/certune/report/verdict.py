@@ -17,6 +17,8 @@ NARROW_SHARE = 0.02
 # An optimum this near to an end of the range, as a share of it, is at the edge.
 EDGE_SHARE = 1e-3
 FEW_HELD_OUT = 30
+# Instances that were left out and are told by name; a table has all of them.
+MOST_FAILURES = 3
 
 
 @dataclass(frozen=True)
@@ -151,9 +153,14 @@ def _proved(findings: Findings) -> Answer:
         )
     if findings.status in ("SEARCHED", "UNPROVED"):
         return Answer("Is it proved?", f"No: {findings.status_text}.", "warning")
+    failed = ""
+    if findings.failures:
+        told = "; ".join(f"{name} ({why})" for name, why in findings.failures[:MOST_FAILURES])
+        more = len(findings.failures) - MOST_FAILURES
+        failed = f" Left out: {told}{f'; and {more} more' if more > 0 else ''}."
     return Answer(
         "Is it proved?",
-        f"Up to a gap: {findings.status_text}. No setting{where} can be {comparison} "
+        f"Up to a gap: {findings.status_text}.{failed} No setting{where} can be {comparison} "
         f"{shown(findings.bound)}; the one found has {shown(findings.best_value)}, so at most "
         f"{shown(findings.gap, 3)} is missing.",
         "good" if findings.status == "GAP_LIMIT" else "warning",

@@ -98,7 +98,8 @@ class Evaluation(Carded):
             for name, column in columns.items()
         }
         for number in self.unknown:
-            floats["tuned"][number] = math.nan
+            for column in floats.values():
+                column[number] = math.nan
         return pandas.DataFrame(floats, index=pandas.Index(self.instance_names, name="instance"))
 
     def __str__(self) -> str:

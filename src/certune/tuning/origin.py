@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from certune.families.base import Family
@@ -9,6 +10,21 @@ from certune.tuning.instances import instance_name
 from certune.tuning.proofs import demand
 from certune.tuning.schema import shown
 from certune.tuning.sealed import SealedCertificate
+
+
+def in_order(certificate: SealedCertificate, family: Family, instances: list[Any]) -> list[Any]:
+    """Return the instances in the order of a certificate, which has unfinished ones last.
+
+    They stay as they are if they are others. Weights of the certificate belong to its instances, so
+    that the order in which somebody lists these changes no claim.
+    """
+    stored = certificate.instance_fingerprints
+    named: dict[str, list[Any]] = {}
+    for instance in reversed(instances):
+        named.setdefault(family.instance_fingerprint(instance), []).append(instance)
+    if Counter(stored) != {own: len(those) for own, those in named.items()}:
+        return instances
+    return [named[own].pop() for own in stored]
 
 
 def check_origin(certificate: SealedCertificate, family: Family, instances: list[Any]) -> None:
@@ -37,5 +53,5 @@ def check_origin(certificate: SealedCertificate, family: Family, instances: list
         demand(
             fingerprint == family.instance_fingerprint(instance),
             f"{instance_name(instance, number)} is not the instance of the certificate at place "
-            f"{number}: it was changed, or the order is another one.",
+            f"{number}, nor are all instances of it here: some were changed, or are others.",
         )

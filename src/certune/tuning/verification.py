@@ -29,7 +29,7 @@ from certune.tuning.choice_verification import ChoiceVerificationReport, verify_
 from certune.tuning.claims import claims_from
 from certune.tuning.inequalities import check_best_point, prove_claims
 from certune.tuning.instances import checked_family, checked_instances, instance_name
-from certune.tuning.origin import check_origin
+from certune.tuning.origin import check_origin, in_order
 from certune.tuning.proofs import Case, check_runs, check_windows, demand
 from certune.tuning.schema import shown
 from certune.tuning.sealed import SealedCertificate
@@ -101,7 +101,7 @@ def verify(
     family : Family or Choice
         What was tuned.
     instances : iterable
-        The instances it was tuned on, in the same order; for a choice, as they were given to it.
+        The instances it was tuned on, in any order; for a choice, as they were given to it.
 
     Returns
     -------
@@ -159,6 +159,7 @@ def verify(
         return verify_choice(certificate.checked(), family, instances, verify)
     listed = checked_instances(checked_family(family), instances)
     certificate = certificate.checked()
+    listed = in_order(certificate, family, listed)
     check_origin(certificate, family, listed)
     if isinstance(certificate, BoxCertificate):
         return verify_boxes(certificate, family, listed)
