@@ -222,6 +222,38 @@ def aggregate_from(code: Sequence[str]) -> Aggregate:
     raise ParameterError(f"there is no aggregate {code!r}.")
 
 
+def aggregate_of(text: str) -> Aggregate:
+    """Return the aggregate that a text names, on the command line and in files.
+
+    Parameters
+    ----------
+    text : str
+        ``mean``, ``min``, ``quantile:q`` or ``cvar:q`` with a share q, such as ``cvar:0.1``.
+
+    Examples
+    --------
+    >>> aggregate_of("cvar:0.1")
+    CVaR(0.1)
+    """
+    name, colon, share = text.strip().partition(":")
+    plain: dict[str, Aggregate] = {"mean": Mean(), "min": Minimum()}
+    shared: dict[str, type[_OfAShare]] = {"quantile": Quantile, "cvar": CVaR}
+    if not colon and name in plain:
+        return plain[name]
+    if not colon or name not in shared:
+        raise ParameterError(
+            f"aggregate must be mean, min, quantile:q or cvar:q with a share q such as 0.1, got "
+            f"{text!r}"
+        )
+    try:
+        q = float(share)
+    except ValueError:
+        raise ParameterError(
+            f"aggregate {name} needs a share, such as {name}:0.1, got {text!r}"
+        ) from None
+    return shared[name](q)
+
+
 @dataclass(frozen=True)
 class Criterion:
     """What tuning maximises: an aggregate, with a weight for each instance.

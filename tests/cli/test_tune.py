@@ -112,6 +112,42 @@ def test_several_distances_with_tuned_weights(run, place):
     assert len(summary["best_params"]["weights"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "aggregate", "words"),
+    [
+        ("min", "min", "worst utility"),
+        ("cvar:0.5", ct.CVaR(0.5), "mean utility of the worst 50 %"),
+    ],
+)
+def test_something_else_than_the_mean(run, place, text, aggregate, words):
+    options = ("linkage", "data", "--target", "label", *FAST)
+    found = tuned(run, *options, "--aggregate", text, "--out", "run")
+    family = ct.Linkage("energy", alpha=(0.5, 3), objective="cut")
+    instances = ct.from_csv("data", target="label")
+    expected = ct.tune(family, instances, aggregate=aggregate)
+    assert found["best_value"] == pytest.approx(expected.best_score)
+    assert found["measure"] == words
+    assert words in run("verify", "run").stdout
+    assert words in " ".join(run("show", "run").stdout.split())
+    assert words in (place / "run" / "report.html").read_text()
+    assert (
+        f"aggregate={aggregate!r}".replace("'", '"').replace("=CVaR", "=ct.CVaR")
+        in (json.loads((place / "run" / "findings.json").read_text())["code"])
+    )
+    again = tuned(run, "run/scenario.toml")
+    assert again["best_value"] == found["best_value"]
+    plain = tuned(run, "run/scenario.toml", "--aggregate", "mean")
+    assert plain["measure"] == "mean utility" and plain["best_value"] > found["best_value"]
+
+
+def test_both_parameters_of_the_elastic_net(run, place):
+    options = ("regression", "houses.csv", "--target", "price", "--cv", 3, "--alpha", 0.1, 10)
+    net = ("--penalty", "elastic-net", "--l1-ratio", "0.5:1", "--gap", 0.05)
+    found = tuned(run, *options, *net, "--out", "run")
+    assert set(found["best_params"]) == {"alpha", "l1_ratio"}
+    assert "l1_ratio = [0.5, 1.0]" in (place / "run" / "scenario.toml").read_text()
+
+
 def test_arrays_as_instances(run, place):
     for number, instance in enumerate(ct.datasets.random_clustering(3, 3, 4)):
         np.savez(place / f"{number}.npz", points=instance.points, target=instance.target)
@@ -220,6 +256,21 @@ MISTAKES = {
     ("tune", "regression", "houses.csv", "--target", "price", "--metric", "accuracy"): "squared-e",
     ("tune", "regression", "houses.csv", "--target", "price", "--cv", "100"): "pass cv=90",
     ("tune", "regression", "houses.csv", "--target", "price", "--lam", "1", "2"): "no option 'lam'",
+    (
+        "tune",
+        "linkage",
+        "data",
+        "--target",
+        "label",
+        "--aggregate",
+        "cvar",
+    ): "mean, min, quantile:q",
+    ("tune", "linkage", "data", "--target", "label", "--aggregate", "cvar:x"): "such as cvar:0.1",
+    ("tune", "linkage", "data", "--target", "label", "--aggregate", "quantile:2"): "at most 1",
+    (
+        *("tune", "regression", "houses.csv", "--target", "price", "--penalty", "elastic-net"),
+        *("--l1-ratio", "0.5:1", "--aggregate", "min"),
+    ): "aggregate min is for one free parameter; this family has 2, alpha and l1_ratio",
     ("tune", "nowhere:family", "data"): "cannot import the module 'nowhere'",
     ("tune", "math:pi", "data"): "must be a certune family",
     ("tune", "math:pie", "data"): "did you mean 'pi'",
@@ -251,7 +302,14 @@ def test_a_mistake_is_one_line_with_a_remedy(run, place, arguments):
     assert not failed.stdout
 
 
-@pytest.mark.parametrize("arguments", [("tune",), ("tune", "linkage", "data", "--holdout", "2")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tune",),
+        ("tune", "linkage", "data", "--holdout", "2"),
+        ("tune", "regression", "houses.csv", "--l1-ratio", "0.1:0.5:1"),
+    ],
+)
 def test_wrong_usage_ends_with_code_2(run, place, arguments):
     run(*arguments, exit_code=2)
 

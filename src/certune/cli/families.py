@@ -139,6 +139,20 @@ FAMILIES: Mapping[str, FamilyCommand] = {
     ),
 }
 
+
+def _number_or_range(context: Any, parameter: Any, value: str | None) -> float | list[float] | None:
+    """Return a number, or the two ends of a range that is written LOW:HIGH."""
+    if value is None:
+        return None
+    try:
+        ends = [float(part) for part in value.split(":")]
+    except ValueError:
+        ends = []
+    if len(ends) not in (1, 2):
+        raise click.BadParameter(f"expected a number or a range such as 0.1:1, got {value!r}")
+    return ends[0] if len(ends) == 1 else ends
+
+
 _FAMILY_OPTION = click.option(
     "--family", "family_name", type=click.Choice(list(FAMILIES)), default="linkage",
     show_default=True, help="Which algorithms.",
@@ -163,8 +177,9 @@ _OPTIONS = [
                  help="Join each point of labeling to so many nearest ones only."),
     click.option("--penalty", type=click.Choice(["l1", "l2", "elastic-net"]),
                  help="Penalty of logistic or linear regression; l2 by default."),
-    click.option("--l1-ratio", type=float,
-                 help="Share of the l1 penalty in the elastic net; 0.5 by default."),
+    click.option("--l1-ratio", callback=_number_or_range, metavar="NUMBER|LOW:HIGH",
+                 help="Share of the l1 penalty in the elastic net, 0.5 by default; LOW:HIGH, such "
+                 "as 0.1:1, to tune it as well."),
     click.option("--max-error", type=float,
                  help="A squared error that is as bad as any; by default of the targets' size."),
     click.option("--lam", type=float, nargs=2,

@@ -105,6 +105,7 @@ def summary_of(findings: Findings) -> dict[str, Any]:
         "status": findings.status,
         "proved": findings.proved,
         "score": findings.score,
+        "measure": findings.measure,
         "greater_is_better": findings.greater_is_better,
         "best_params": dict(findings.best_params),
         "best_value": findings.best_value,

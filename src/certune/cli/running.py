@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from certune.aggregates import Mean, Minimum, aggregate_of
 from certune.cli.families import FAMILIES
 from certune.cli.scenario import Scenario
 from certune.cli.stages import stage, warnings_in_words
@@ -106,6 +107,13 @@ def read_problem(scenario: Scenario, quiet: bool = False) -> Problem:
 
 def _read_problem(scenario: Scenario) -> Problem:
     family = make_family(scenario)
+    aggregate = aggregate_of(scenario.run.get("aggregate") or "mean")
+    if family.space.n_free > 1 and not isinstance(aggregate, Mean):
+        raise ParameterError(
+            f"aggregate {scenario.run['aggregate']} is for one free parameter; this family has "
+            f"{family.space.n_free}, {' and '.join(family.space.names)}: fix all but one, or leave "
+            "it out"
+        )
     files = files_of(scenario.data["files"])
     holdout, seed = scenario.split.get("holdout") or 0.0, int(scenario.split.get("seed") or 0)
     if not 0 <= holdout < 1:
@@ -153,6 +161,7 @@ def run_scenario(
             callbacks=[keep],
             progress=False if quiet else None,
             run_dir=folder if problem.family.space.n_free == 1 else None,
+            aggregate=aggregate_of(limits.get("aggregate") or "mean"),
         )
     history.append((result.elapsed, result.best_value, result.upper_bound))
     held_out = None
@@ -199,10 +208,18 @@ def code_of(scenario: Scenario, family: Family) -> str:
             "",
             f"instances = {source}",
             f"family = {made}",
-            "result = ct.tune(family, instances)",
+            f"result = ct.tune(family, instances{_aggregate_code(scenario)})",
             "print(result)",
         )
     )
+
+
+def _aggregate_code(scenario: Scenario) -> str:
+    aggregate = aggregate_of(scenario.run.get("aggregate") or "mean")
+    if isinstance(aggregate, Mean):
+        return ""
+    name = '"min"' if isinstance(aggregate, Minimum) else f"ct.{aggregate!r}"
+    return f", aggregate={name}"
 
 
 def task_of(scenario: Scenario) -> str:

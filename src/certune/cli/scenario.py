@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from certune.aggregates import aggregate_of
 from certune.cli.families import FAMILIES
-from certune.errors import InputError
+from certune.errors import InputError, ParameterError
 from certune.files import read_text
 from certune.suggestions import suggested
 
@@ -25,6 +26,7 @@ LARGEST_SCENARIO = 2**24
 LARGEST_NUMBER = 1e300
 NUMBER, TEXT, FLAG = "a number", "a text in quotes", "true or false"
 NUMBERS, TEXTS, RANGE = "a list of numbers", "a list of texts", "a range [low, high]"
+NUMBER_OR_RANGE = "a number or a range [low, high]"
 
 # Keys of the sections other than [family], and what their values are.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
@@ -34,13 +36,13 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "delimiter": TEXT, "task": TEXT,
     },
     "split": {"holdout": NUMBER, "seed": NUMBER},
-    "run": {"timeout": NUMBER, "gap": NUMBER, "jobs": NUMBER},
+    "run": {"timeout": NUMBER, "gap": NUMBER, "jobs": NUMBER, "aggregate": TEXT},
 }  # fmt: skip
 FAMILY_KEYS: Mapping[str, str] = {
     "name": TEXT, "kind": TEXT, "alpha": RANGE, "objective": TEXT, "other_alpha": NUMBERS,
     "weights": TEXT,
     "sigma": RANGE, "n_neighbors": NUMBER, "penalty": TEXT, "lam": RANGE, "C": RANGE,
-    "metric": TEXT, "standardize": FLAG, "l1_ratio": NUMBER, "max_error": NUMBER,
+    "metric": TEXT, "standardize": FLAG, "l1_ratio": NUMBER_OR_RANGE, "max_error": NUMBER,
 }  # fmt: skip
 
 
@@ -152,6 +154,11 @@ def _check_section(
             raise InputError(f"{where}: [{section}] has no key {key!r}{suggested(key, known)}")
         if not _fits(value, known[key]):
             raise InputError(f"{where}: {key} must be {known[key]}, got {value!r}")
+        if key == "aggregate":
+            try:
+                aggregate_of(value)
+            except ParameterError as error:
+                raise InputError(f"{where}: {error}") from None
     name = values.get("name")
     if section == "family" and name is not None and ":" not in name and name not in FAMILIES:
         where = f"{path}, line {lines.get((section, 'name'), '?')}"
@@ -164,7 +171,7 @@ def _fits(value: Any, kind: str) -> bool:
         is_real = isinstance(item, (int, float)) and not isinstance(item, bool)
         return is_real and abs(item) <= LARGEST_NUMBER
 
-    if kind == NUMBER:
+    if kind == NUMBER or (kind == NUMBER_OR_RANGE and not isinstance(value, list)):
         return is_number(value)
     if kind == TEXT:
         return isinstance(value, str)

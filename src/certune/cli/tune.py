@@ -26,6 +26,7 @@ Examples:
   certune tune logistic train.csv --target y --cv 5 --metric log-loss
   certune tune regression houses.csv --target price --penalty l1
   certune tune labeling points.csv --target label --sigma 0.2 5
+  certune tune linkage data/*.csv --target label --aggregate cvar:0.1
   certune tune mymodule:family data/
   certune tune run/scenario.toml --out again/
 """
@@ -57,6 +58,11 @@ def completed_families(context: Any, parameter: Any, incomplete: str) -> list[st
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     help="Seconds; afterwards the best setting so far, with a bound.",
+)
+@click.option(
+    "--aggregate",
+    help="What to maximise over the instances: mean (default), min (the worst), quantile:q (what "
+    "all but a share q reach) or cvar:q (mean of the worst share q), such as cvar:0.1.",
 )
 @click.option("--gap", type=click.FloatRange(min=0), help="Gap at which to stop.")
 @click.option("--jobs", "-j", type=int, help="Parallel workers; -1 for all processors.")
@@ -159,7 +165,7 @@ def scenario_from(family: str, data: tuple[str, ...], options: dict[str, Any]) -
             **{key: options.get(key) for key in ("group", "standardize", "task")},
         },
         "split": {key: options.get(key) for key in ("holdout", "seed")},
-        "run": {key: options.get(key) for key in ("timeout", "gap", "jobs")},
+        "run": {key: options.get(key) for key in ("timeout", "gap", "jobs", "aggregate")},
     }  # fmt: skip
     sections = {
         name: {key: value for key, value in values.items() if value is not None}
