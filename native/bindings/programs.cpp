@@ -11,6 +11,7 @@
 #include "bindings/rooms.h"
 #include "programs/kinetic_order.h"
 #include "programs/lines.h"
+#include "programs/tape.h"
 
 namespace certune::bindings {
 
@@ -67,9 +68,79 @@ Order kinetic_order(const Matrix<const double>& lines, const Vector<const std::i
             array_of(std::move(brackets), {count, 2}), array_of(std::move(places)), found.until};
 }
 
+programs::Tape tape_of(const Matrix<const std::int64_t>& steps,
+                       const Matrix<const double>& constants, std::int64_t n_parameters) {
+    expect(steps.shape(1) == 3 && constants.shape(1) == 2, "Steps are triples, constants pairs.");
+    expect(steps.shape(0) > 0 && n_parameters > 0, "A tape has steps and parameters.");
+    std::vector<programs::Step> all;
+    for (std::size_t row = 0; row < steps.shape(0); ++row) {
+        const std::int64_t* entry = steps.data() + 3 * row;
+        expect(0 <= entry[0] && entry[0] < programs::n_operators, "There is no such operator.");
+        const auto operation = static_cast<programs::Operator>(entry[0]);
+        const bool is_parameter = operation == programs::Operator::parameter;
+        const bool is_constant = operation == programs::Operator::constant;
+        const auto limit = is_parameter  ? n_parameters
+                           : is_constant ? static_cast<std::int64_t>(constants.shape(0))
+                                         : static_cast<std::int64_t>(row);
+        expect(0 <= entry[1] && entry[1] < limit, "A step refers to earlier steps.");
+        if (operation == programs::Operator::integer_power) {
+            expect(-1000 <= entry[2] && entry[2] <= 1000, "Exponents are whole and small.");
+        } else if (!is_parameter && !is_constant) {
+            expect(0 <= entry[2] && entry[2] < limit, "A step refers to earlier steps.");
+        }
+        all.push_back({operation, entry[1], entry[2]});
+    }
+    std::vector<programs::Interval> numbers;
+    for (std::size_t row = 0; row < constants.shape(0); ++row) {
+        numbers.push_back({constants.data()[2 * row], constants.data()[2 * row + 1]});
+    }
+    return programs::Tape(std::move(all), std::move(numbers),
+                          static_cast<std::size_t>(n_parameters));
+}
+
+// Rows (low, high) of each side, for each box; returns rows of value and slopes.
+Result<double> on_boxes(const programs::Tape& tape, const Matrix<const double>& boxes,
+                        const Stop& stop) {
+    const std::size_t n = boxes.shape(0), sides = tape.n_parameters();
+    expect(boxes.shape(1) == 2 * sides, "A box has two ends for each parameter.");
+    auto found = unlocked(stop, [&](StopToken& token) {
+        std::vector<double> rows(n * (2 + 2 * sides));
+        std::vector<programs::Interval> box(sides);
+        for (std::size_t row = 0; row < n; ++row) {
+            if (row % 64 == 63 && token.stop_requested()) break;
+            for (std::size_t p = 0; p < sides; ++p) {
+                const double* ends = boxes.data() + (row * sides + p) * 2;
+                box[p] = {ends[0], ends[1]};
+            }
+            const programs::Enclosure enclosure = tape.on_box(box);
+            double* own = rows.data() + row * (2 + 2 * sides);
+            own[0] = enclosure.value.low;
+            own[1] = enclosure.value.high;
+            for (std::size_t p = 0; p < sides; ++p) {
+                own[2 + 2 * p] = enclosure.slopes[p].low;
+                own[3 + 2 * p] = enclosure.slopes[p].high;
+            }
+        }
+        return rows;
+    });
+    return array_of(std::move(found), {n, 2 + 2 * sides});
+}
+
+std::tuple<double, double, double, double> on_interval(const programs::Tape& tape, double low,
+                                                       double high) {
+    expect(tape.n_parameters() == 1, "An interval is a box of one parameter.");
+    const programs::Interval box[1] = {{low, high}};
+    const programs::Enclosure found = tape.on_box(box);
+    return {found.value.low, found.value.high, found.slopes[0].low, found.slopes[0].high};
+}
+
 }  // namespace
 
 void bind_programs(nb::module_& room) {
+    nb::class_<programs::Tape>(room, "Tape")
+        .def(nb::new_(&tape_of), "steps"_a.noconvert(), "constants"_a.noconvert(), "n_parameters"_a)
+        .def("on_boxes", &on_boxes, "boxes"_a.noconvert(), "stop"_a)
+        .def("on_interval", &on_interval, "low"_a, "high"_a);
     room.def("crossing", &crossing, "first"_a, "second"_a);
     room.def("sign_at", &sign_at, "first"_a, "second"_a, "t"_a);
     room.def("kinetic_order", &kinetic_order, "lines"_a.noconvert(), "forms"_a.noconvert(),

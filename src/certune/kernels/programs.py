@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from certune._core import programs as core
 from certune.deadline import current_stop
-from certune.kernels.arrays import integers, reals
+from certune.kernels.arrays import Reals, integers, reals
 
 Coefficients = tuple[float, float, float, float, float, float]
 
@@ -80,3 +80,53 @@ def kinetic_order(
     if not proved:
         return None
     return KineticOrder(order.tolist(), brackets.tolist(), places.tolist(), until)
+
+
+OPERATORS = (
+    "parameter",
+    "constant",
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "integer power",
+    "exponential",
+    "logarithm",
+    "square root",
+)
+"""The operators of tapes, in the order of their numbers in the core."""
+
+
+class Tape:
+    """An expression as a list of steps that the core evaluates on boxes of its parameters.
+
+    Parameters
+    ----------
+    steps : array of int, of shape (n, 3)
+        Number of an operator, and those of the earlier steps that it is applied to. Of a parameter
+        or a constant its own number; of an integer power the exponent in place of the second.
+    constants : array of shape (m, 2)
+        Intervals that hold the constants.
+    n_parameters : int
+        Number of parameters.
+
+    Notes
+    -----
+    All ends are rounded outwards, and infinite where nothing is known, also where the expression
+    is not defined everywhere.
+    """
+
+    def __init__(self, steps: npt.ArrayLike, constants: npt.ArrayLike, n_parameters: int) -> None:
+        self._core = core.Tape(integers(steps), reals(constants), n_parameters)
+        # Value and slope on an interval of the one parameter, as four ends.
+        self.on_interval = self._core.on_interval
+
+    def on_boxes(self, boxes: npt.ArrayLike) -> Reals:
+        """Return the ends of the value and of every slope on boxes, of shape (n, 2 + 2 d).
+
+        Parameters
+        ----------
+        boxes : array of shape (n, 2 d)
+            Both ends of each side.
+        """
+        return self._core.on_boxes(reals(boxes), current_stop())

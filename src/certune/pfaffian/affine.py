@@ -52,6 +52,27 @@ class Affine(NamedTuple):
         root = -as_number_ball(self.offset) / as_number_ball(slope)
         return root if root.is_finite() else None
 
+    def sign_on(self, ranges: Mapping[str, tuple[float, float]]) -> tuple[int | None, bool]:
+        """Return the sign on a box by rounded coefficients, and whether that settles it.
+
+        The sign is None where both signs occur.
+        """
+        low = high = _near(self.offset)
+        size = abs(low)
+        for name, slope in self.slopes.items():
+            number, (first, last) = _near(slope), ranges[name]
+            ends = number * first, number * last
+            low, high = low + min(ends), high + max(ends)
+            size += max(map(abs, ends))
+        # Each coefficient is off by less than two units of roundoff, each product and sum by one;
+        # there are fewer than a hundred of them, or nothing is settled.
+        error = 2.0**-44 * size + 2.0**-900
+        if not (math.isfinite(size) and len(self.slopes) < 100):
+            return None, False
+        if low > error or high < -error:
+            return (1 if low > error else -1), True
+        return None, low < -error and high > error
+
     def minus(self, other: Affine) -> Affine:
         """Return the difference of two affine functions."""
         return _combined(self, other, _minus)
@@ -115,6 +136,18 @@ def _composed(item: Expression) -> Affine | None:
     if item.operation is DIVIDE and not right and ball_sign(as_number_ball(second.offset)):
         return _scaled(first, second.offset, _over)
     return None
+
+
+def _near(number: Any) -> float:
+    """A float within two units of a coefficient, nan if there is none."""
+    try:
+        if isinstance(number, Fraction):
+            return number.numerator / number.denominator
+        # A ball that is wide for its size would be further off.
+        is_narrow = number.is_finite() and bool(number.rad() <= abs(number.mid()) * 2.0**-60)
+        return float(number.mid()) if is_narrow or number == 0 else math.nan
+    except OverflowError:
+        return math.nan
 
 
 def as_number_ball(number: Any) -> Any:

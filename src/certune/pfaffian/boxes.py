@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 
 from certune.pfaffian.expressions import Expression
-from certune.pfaffian.ranges import sign_on
+from certune.pfaffian.ranges import signs_on
 
 Ranges = dict[str, tuple[float, float]]
 
@@ -73,9 +73,7 @@ def split_by_sign(
     # Breadth first, so that the budget is spent evenly.
     while pending:
         following: list[Box] = []
-        for position, box in enumerate(pending):
-            signs = (sign_on(form, box.ranges) for form in forms)
-            sign = next((sign for sign in signs if sign is not None), None)
+        for position, (box, sign) in enumerate(zip(pending, _signs(forms, pending), strict=True)):
             n_used += 1
             if sign is not None:
                 sorted_boxes[sign].append(box)
@@ -85,3 +83,16 @@ def split_by_sign(
                 following += box.halves(names)
         pending = following
     return sorted_boxes
+
+
+def _signs(forms: Sequence[Expression], boxes: list[Box]) -> list[int | None]:
+    """The sign on each box, by the first form that tells it."""
+    signs: list[int | None] = [None] * len(boxes)
+    for form in forms:
+        open_ones = [place for place, sign in enumerate(signs) if sign is None]
+        if not open_ones:
+            break
+        found = signs_on(form, [boxes[place].ranges for place in open_ones])
+        for place, sign in zip(open_ones, found, strict=True):
+            signs[place] = sign
+    return signs

@@ -17,8 +17,10 @@ from flint import arb
 from certune.pfaffian.affine import Affine, affine_form, affine_range, as_number_ball
 from certune.pfaffian.evaluation import PRECISION, Jet, as_ball, ball_sign, enclose, jet
 from certune.pfaffian.expressions import Expression, constant
+from certune.pfaffian.tapes import tape_of
 
 Ranges = Mapping[str, tuple[float, float]]
+_SHORT = 1e-6
 
 
 class Range(NamedTuple):
@@ -38,8 +40,40 @@ class Range(NamedTuple):
 
 def sign_on(node: Expression, ranges: Ranges) -> int | None:
     """Return the sign on a box; None if it is not proved to be one."""
-    if affine_form(node) is not None:
-        return ball_sign(range_on(node, ranges).ball)
+    return signs_on(node, [ranges])[0]
+
+
+def signs_on(node: Expression, boxes: Sequence[Ranges]) -> list[int | None]:
+    """Return the sign on each of several boxes; None where it is not proved to be one."""
+    line = affine_form(node)
+    if line is not None:
+        return [_affine_sign(line, ranges) for ranges in boxes]
+    tape = tape_of(node)
+    if tape is None:
+        return [_ball_sign_on(node, ranges) for ranges in boxes]
+    sides = [[end for name in node.parameters for end in ranges[name]] for ranges in boxes]
+    found: list[int | None] = []
+    for ranges, (low, high) in zip(boxes, tape.on_boxes(sides)[:, :2].tolist(), strict=True):
+        if low > 0.0 or high < 0.0:
+            found.append(1 if low > 0.0 else -1)
+        elif -math.inf < low and high < math.inf and _is_wide(node, ranges):
+            found.append(None)
+        else:
+            found.append(_ball_sign_on(node, ranges))
+    return found
+
+
+def _is_wide(node: Expression, ranges: Ranges) -> bool:
+    """Is a box so wide that balls of more digits would know no more than doubles?"""
+    return any(ranges[name][1] - ranges[name][0] > _SHORT for name in node.parameters)
+
+
+def _affine_sign(line: Affine, ranges: Ranges) -> int | None:
+    sign, is_settled = line.sign_on(ranges)
+    return sign if is_settled else ball_sign(_affine_range(line, ranges).ball)
+
+
+def _ball_sign_on(node: Expression, ranges: Ranges) -> int | None:
     sign = ball_sign(enclose(node, ranges))
     return ball_sign(range_on(node, ranges).ball) if sign is None else sign
 

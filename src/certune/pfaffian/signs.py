@@ -19,7 +19,7 @@ import flint
 from flint import arb
 
 from certune.exact.dyadics import floats_between, is_simple, simplest
-from certune.kernels.programs import crossing, sign_at
+from certune.kernels.programs import Tape, crossing, sign_at
 from certune.pfaffian.affine import Affine, affine_difference, place_of, score_lines
 from certune.pfaffian.evaluation import Jet, ball_sign, is_nowhere_defined, jet
 from certune.pfaffian.expressions import Expression
@@ -27,6 +27,7 @@ from certune.pfaffian.graph import postorder
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.operations import ADD, DIVIDE, INTEGER_POWER, MULTIPLY, SUBTRACT
 from certune.pfaffian.scaling import scaled_difference
+from certune.pfaffian.tapes import tape_of
 
 _PRECISION = 80
 _HIGH_PRECISION = 320
@@ -34,6 +35,7 @@ _HIGH_PRECISION = 320
 _CUT = 0.4853
 _NARROW = 1e-12
 _MOST_CELLS = 2000
+_SHORT = 1e-6
 _NEWTON_STEPS = 40
 # Floats in a bracket that are tried as roots of a rational function.
 _MOST_FLOATS = 8
@@ -231,10 +233,19 @@ class Line:
         ball = arb(low).union(arb(high))
         return jet(node, {self.name: Jet(ball, arb(1))}, shared)
 
+    def _tape(self, node: Expression) -> Tape | None:
+        """The tape of a function of this line's parameter, None if there is none."""
+        return tape_of(node) if node.parameters == (self.name,) else None
+
     def _at(self, node: Expression, t: float) -> Jet:
         return jet(node, {self.name: Jet(arb(t), arb(1))}, {})
 
     def _sign_at(self, node: Expression, t: float) -> int | None:
+        tape = self._tape(node)
+        if tape is not None:
+            low, high, *_ = tape.on_interval(t, t)
+            if low > 0.0 or high < 0.0:
+                return 1 if low > 0.0 else -1
         sign = ball_sign(self._at(node, t).value)
         if sign is None:
             with flint.ctx.workprec(_HIGH_PRECISION):
@@ -244,9 +255,25 @@ class Line:
     def _cells(self, node: Expression, low: float, high: float) -> Iterator[Cell]:
         stack = [(low, high)]
         used = 0
+        tape = self._tape(node)
         while stack:
             first, last = stack.pop()
             used += 1
+            if tape is not None:
+                ends = tape.on_interval(first, last)
+                if ends[0] > 0.0 or ends[1] < 0.0:
+                    yield Cell(first, last, 1 if ends[0] > 0.0 else -1)
+                    continue
+                is_known = -math.inf < ends[0] and ends[1] < math.inf
+                if is_known and (ends[2] > 0.0 or ends[3] < 0.0):
+                    yield from self._monotone(node, first, last)
+                    continue
+                # Only on short intervals balls know more than doubles.
+                is_wide = last - first > _SHORT * max(1.0, abs(first))
+                if is_known and is_wide and 1 < used <= _MOST_CELLS:
+                    cut = first + _CUT * (last - first)
+                    stack += [(cut, last), (first, cut)]
+                    continue
             value, slope = self._on(node, first, last)
             sign = ball_sign(value)
             if slope is None:
@@ -339,13 +366,11 @@ class Line:
         """Approximate root by Newton's method, by bisection where that leaves the interval."""
         t = 0.5 * low + 0.5 * high
         for _ in range(_NEWTON_STEPS):
-            value, slope = self._at(node, t)
-            sign = ball_sign(value)
+            sign, step = self._newton_step(node, t)
             if sign is None:
                 return t
             low, high = (t, high) if sign == left else (low, t)
-            step = value / slope if slope is not None else value
-            target = t - float(step.mid()) if step.is_finite() else math.nan
+            target = t - step
             if abs(target - t) <= 2.0**-52 * abs(target):
                 return target
             if not low < target < high:
@@ -357,6 +382,18 @@ class Line:
                     return target
             t = target
         return t
+
+    def _newton_step(self, node: Expression, t: float) -> tuple[int | None, float]:
+        """The sign at a point, None if it is not proved, and value over slope, nan if unknown."""
+        tape = self._tape(node)
+        if tape is not None:
+            low, high, shallow, steep = tape.on_interval(t, t)
+            if low > 0.0 or high < 0.0:
+                slope = 0.5 * (shallow + steep)
+                return 1 if low > 0.0 else -1, 0.5 * (low + high) / slope if slope else math.nan
+        value, change = self._at(node, t)
+        quotient = value / change if change is not None else value
+        return ball_sign(value), float(quotient.mid()) if quotient.is_finite() else math.nan
 
     def _at_simple_root(
         self, node: Expression, before: float, after: float
