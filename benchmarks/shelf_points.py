@@ -12,6 +12,7 @@ import argparse
 import math
 import time
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 
@@ -67,7 +68,8 @@ def set_cover(rng):
 def bin_packing(rng):
     first, second = rng.integers(5, 60, (2, int(rng.integers(4, 14)))).tolist()
     logs = np.log(np.array([first, second]) / 100)
-    instance = ct.BinPackingInstance([x / 100 for x in first], [x / 100 for x in second])
+    exact = [[Fraction(x, 100) for x in sizes] for sizes in (first, second)]
+    instance = ct.BinPackingInstance(*exact)
     fewest = instance.fewest_bins
 
     def plain(rho):

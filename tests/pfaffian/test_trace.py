@@ -1,6 +1,7 @@
 """Traces of programs: trees, predicates, formulas, limits."""
 
 import random
+import sys
 from fractions import Fraction
 
 import pytest
@@ -246,3 +247,24 @@ def test_a_trace_ends_when_its_time_is_up():
     assert isinstance(caught.value.trace.paths, tuple)
     with pytest.raises(ParameterError, match="timeout must be"):
         trace(endless, 1, {"a": (0, 3)}, timeout=0)
+
+
+def crowded(numbers, parameters):
+    """More paths than anybody waits for."""
+    return sum(
+        1 for x in numbers for y in numbers if x * parameters["a"] >= y + parameters["b"] / x
+    )
+
+
+def test_a_long_trace_says_how_far_it_is(capsys, monkeypatch):
+    monkeypatch.setattr(sys.modules["certune.pfaffian.trace"], "_PERIOD", 0.05)
+    domain = {"a": (0.0, 5.0), "b": (0.0, 5.0)}
+    with pytest.raises(BranchLimitError, match="after 0.5 s"):
+        trace(crowded, range(1, 9), domain, timeout=0.5)
+    told = capsys.readouterr().err
+    assert "paths and" in told and "branches left" in told
+    with pytest.raises(BranchLimitError):
+        trace(crowded, range(1, 9), domain, timeout=0.5, progress=False)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(ParameterError, match="progress must be"):
+        trace(crowded, (1, 2), domain, progress="yes")

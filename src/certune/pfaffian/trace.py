@@ -8,7 +8,8 @@ counts, which say nothing about other instances and therefore are a type of thei
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -193,6 +194,7 @@ def trace(
     limit: int = 1000,
     boxes: int = 256,
     timeout: float | None = None,
+    progress: bool | None = None,
 ) -> Trace:
     """Follow every path that a program can take on a domain.
 
@@ -211,6 +213,8 @@ def trace(
         that cannot be taken.
     timeout : float, optional
         Seconds after which it ends with what was found.
+    progress : bool, optional
+        Whether to say on stderr every two seconds how far it is; by default it does.
 
     Returns
     -------
@@ -236,7 +240,10 @@ def trace(
     """
     if not callable(program):
         raise InputError(f"a program is a function of (instance, parameters), got {program!r}")
+    if progress is not None and not isinstance(progress, bool):
+        raise ParameterError(f"progress must be True, False or None, got {progress!r}")
     tracer = _Tracer(program, instance, domain_of(domain), limit, boxes)
+    tracer.is_silent = progress is False
     if timeout is None:
         return tracer.trace()
     if not (isinstance(timeout, (int, float)) and timeout > 0):
@@ -295,12 +302,18 @@ class _State:
         )
 
 
+# Seconds between two words about how far a trace is.
+_PERIOD = 2.0
 _ALL_SIGNS = frozenset((-1, 0, 1))
 _ZERO = frozenset((0,))
 
 
 class _TooManyBranches(Exception):
     """A single path has left more alternatives behind than there may be paths."""
+
+
+def _say_nothing() -> None:
+    """Nobody wants to hear how far it is."""
 
 
 class _Follower(Oracle):
@@ -313,6 +326,7 @@ class _Follower(Oracle):
         self._limit, self._budget = limit, budget
         self._position = 0
         self._replayed = len(state.outcomes)
+        self.tell: Callable[[], None] = _say_nothing
 
     def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
         if not (first.parameters or second.parameters):
@@ -335,6 +349,7 @@ class _Follower(Oracle):
         if not holding or holding == possible:
             return bool(holding)
         check_time()
+        self.tell()
         by_sign = split_by_sign(self._predicates.forms[number], state.boxes, self._budget)
         sides = {}
         for outcome, signs in ((True, holding), (False, possible - holding)):
@@ -364,6 +379,20 @@ class _Tracer:
         self._predicates = _Predicates()
         self._paths: list[Path] = []
         self._n_pending = 1
+        self._told_at = self._began = now()
+        self.is_silent = False
+
+    def _tell(self) -> None:
+        """Say how far it is, if that was not said for a while."""
+        if self.is_silent or now() - self._told_at < _PERIOD:
+            return
+        self._told_at = now()
+        print(
+            f"trace: {len(self._paths)} paths and {len(self._predicates.functions)} predicates "
+            f"found, {self._n_pending} branches left, {self._told_at - self._began:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def interrupted(self, timeout: float) -> BranchLimitError:
         """Return the error of a trace whose time is up."""
@@ -383,9 +412,11 @@ class _Tracer:
         while pending:
             check_time()
             self._n_pending = len(pending)
+            self._tell()
             if len(paths) == self._limit:
                 raise self._too_many(paths)
             follower = _Follower(pending.pop(), self._predicates, self._limit, self._budget)
+            follower.tell = self._tell
             try:
                 with deciding(follower):
                     output = self._program(self._instance, parameters)

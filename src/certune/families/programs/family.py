@@ -341,7 +341,7 @@ class ProgramFamily(Family):
         domain : Segment, ParameterSpace or mapping, optional
             Where to trace, by default the whole parameter space.
         **options
-            ``limit``, ``boxes`` and ``timeout`` of `certune.pfaffian.trace`.
+            ``limit``, ``boxes``, ``timeout`` and ``progress`` of `certune.pfaffian.trace`.
         """
         self._refuse_discrete("a trace")
         return trace(self._follow, instance, self._space if domain is None else domain, **options)

@@ -1,0 +1,61 @@
+"""Functions of numpy in programs: they do what they do on floats, or refuse."""
+
+import numpy as np
+import pytest
+
+import certune as ct
+from certune.pfaffian.decisions import SymbolicValueError
+
+W = np.array([1.0, 2.0, 3.0])
+
+
+def family_of(function):
+    return ct.ProgramFamily(lambda _, parameters: function(parameters["a"]), ct.Real("a", 0, 2))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: np.dot(W, W * a) >= 10,
+        lambda a: W @ (W * a) >= 10,
+        lambda a: np.einsum("i,i", W, W * a) > 3,
+        lambda a: np.outer(W, W * a)[0, 1] > 3,
+        lambda a: np.where(W * a > 2, 1, 0).sum() / 3,
+        lambda a: np.where(W * a > 2, W * a, 0).sum() >= 4,
+        lambda a: np.count_nonzero(W * a > 2) / 3,
+        lambda a: np.exp(-W * a).sum() >= 1,
+        lambda a: np.log(W * a + 1).mean() >= 1,
+        lambda a: np.sqrt(W + a)[2] >= 2,
+        lambda a: np.cumsum(W * a)[1] >= 1,
+        lambda a: np.argmax(W * (a - 1)) / 3,
+        lambda a: np.argsort(W * (a - 1))[0] / 3,
+        lambda a: np.sort(W * (a - 1))[0] >= 0.5,
+        lambda a: np.clip(a, 0, 1) >= 0.5,
+        lambda a: np.minimum(W * a, 2).sum() >= 4,
+        lambda a: np.float64(2) * a >= 1,
+        lambda a: np.abs(W - a).min() <= 0.25,
+        lambda a: np.array([[a, 1], [1, a]]).sum() >= 3,
+    ],
+)
+def test_they_do_what_they_do_on_floats(function):
+    dual = family_of(lambda a: float(function(a))).dual(None)
+    assert len(dual.breakpoints)
+    edges = dual.breakpoints.ravel()
+    for t in (k / 37 for k in range(75)):
+        if np.min(np.abs(edges - t)) > 1e-9:
+            assert dual(t) == pytest.approx(float(function(t)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.sin,
+        np.floor_divide.outer,
+        lambda a: np.zeros(3).__setitem__(0, a),
+        lambda a: np.add(a, 1, where=True),
+        lambda a: np.asarray([a], dtype=float),
+    ],
+)
+def test_they_refuse_clearly(function):
+    with pytest.raises((SymbolicValueError, TypeError)):
+        family_of(lambda a: 1 if function(a) is None else 0).dual(None)
