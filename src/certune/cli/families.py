@@ -55,11 +55,8 @@ class FamilyCommand:
 
 
 def _linkage_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Energies with a plain cut, which have Ward's method in them.
-
-    With weights to tune, power means: in several parameters these are proved, energies are not.
-    """
-    kind = given.get("kind", "power-mean" if given.get("weights") == "tune" else "energy")
+    """Energies with a plain cut, which have Ward's method in them."""
+    kind = given.get("kind", "energy")
     if kind == "energy":
         return {"kind": kind, "alpha": [0.1, 4.0], "objective": "cut"}
     return {"kind": kind, "alpha": [-10.0, 10.0], "objective": "k-median"}
@@ -159,8 +156,7 @@ _FAMILY_OPTION = click.option(
 )  # fmt: skip
 _OPTIONS = [
     click.option("--kind", type=click.Choice(["power-mean", "min-max", "product", "energy"]),
-                 help="Which linkages; energy by default, which has Ward's method in it; with "
-                 "--weights tune power-mean, where energies have no proof."),
+                 help="Which linkages; energy by default, which has Ward's method in it."),
     click.option("--alpha", type=float, nargs=2,
                  help="Range of the exponent of linkage (0.1 to 4 by default for energy, -10 to 10 "
                  "else) or of the weight of the penalty of regression (0.001 to 1000)."),
