@@ -34,6 +34,24 @@ def test_values_are_a_line_in_a_shell_and_a_card_in_a_notebook():
         ct.sample_size(structure, epsilon=0.1, delta=0.05),
         ct.pfaffian.Chain({"f": ct.pfaffian.exp(a)}, {"f": {"a": f}}),
     )
+    tuner = ct.OnlineTuner(result.family, random_state=0)
+    blank = repr(tuner)
+    for instance in instances:
+        tuner.update(instance)
+    spread = ct.dispersion(result.duals)
+    halves = [[0, 1, 0, 1], [1, 2, 0, 1]]
+    cells = ct.CellMap(("x", "y"), halves, [Fraction(0), Fraction(1, 2)], [Fraction(0), 1])
+    assert "no round yet" in blank and "best 0" in repr(cells)
+    shown += (
+        result.certificate,
+        ct.verify(result.certificate, result.family, instances[:4]),
+        ct.tune_stream(result.family, iter(instances)),
+        tuner,
+        tuner.regret(),
+        spread,
+        spread.compare(lambda size, width: size),
+        cells,
+    )
     for value in shown:
         assert len(repr(value)) < 250 and "\n" not in repr(value), repr(value)
         markup = value._repr_html_()

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.cards import Carded
 from certune.errors import InputError, ParameterError
 from certune.figures import save_figure
 from certune.scores import Score
@@ -41,8 +42,8 @@ def _polygon(cell: Any) -> Floats:
     return corners
 
 
-@dataclass(frozen=True, eq=False)
-class CellMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class CellMap(Carded):
     """Convex polygons that cover a plane of two parameters, with bounds of the utility on each.
 
     Parameters
@@ -90,6 +91,13 @@ class CellMap:
                 f"{len(cells)} cells need as many lower and upper bounds, got "
                 f"{len(self.lower)} and {len(self.upper)}."
             )
+
+    def __str__(self) -> str:
+        best = f", best {float(self.score.of(self.max_exact)):.6g}" if any(self.decided) else ""
+        return (
+            f"map of {self.names[0]} and {self.names[1]}: {self.n_cells} cells, "
+            f"{100 * self.decided_share:.4g} % of the plane proved{best}"
+        )
 
     @property
     def n_cells(self) -> int:

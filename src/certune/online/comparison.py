@@ -7,14 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from certune.cards import Carded
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 N_SHOWN = 6
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Carded):
     """D(T, width) and a dispersion function f(T, width) at the same places.
 
     Attributes

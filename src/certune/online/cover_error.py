@@ -15,14 +15,15 @@ from fractions import Fraction
 from typing import Any
 
 from certune.box import Box, Edge
+from certune.cards import Carded
 from certune.dual import DualFunction, sum_of
 from certune.errors import InputError, ParameterError
 from certune.families.base import BoxBound, Family
 from certune.space import ParameterValue, Real, Segment, Simplex
 
 
-@dataclass(frozen=True)
-class CoverError:
+@dataclass(frozen=True, repr=False)
+class CoverError(Carded):
     """How much better the best point of a space can be than the best point of some lines.
 
     Attributes

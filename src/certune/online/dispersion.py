@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from certune.cards import Carded
 from certune.checks import as_list
 from certune.dual import DualFunction
 from certune.errors import InputError, ParameterError
@@ -55,8 +56,8 @@ class Verdict(Enum):
     TOO_FEW = f"fewer than {FEWEST_FUNCTIONS} functions say nothing about growth"
 
 
-@dataclass(frozen=True)
-class Dispersion:
+@dataclass(frozen=True, repr=False)
+class Dispersion(Carded):
     """The dispersion curve of a sequence of functions.
 
     Attributes

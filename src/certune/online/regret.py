@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from certune.cards import Carded
 
-@dataclass(frozen=True)
-class Regret:
+
+@dataclass(frozen=True, repr=False)
+class Regret(Carded):
     """Regret after a number of rounds.
 
     Attributes

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from certune.cards import Carded
 from certune.dual import DualFunction, PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family
@@ -39,7 +40,7 @@ FloatArray = npt.NDArray[np.float64]
 Surrogate = Callable[[Any, FloatArray], npt.ArrayLike]
 
 
-class OnlineTuner:
+class OnlineTuner(Carded):
     """Tune a family while its instances arrive one after the other.
 
     Parameters
@@ -438,6 +439,15 @@ class OnlineTuner:
     def _need_a_round(self) -> None:
         if self.n_rounds == 0:
             raise InputError("there is no finished round yet: call propose and update first")
+
+    def __str__(self) -> str:
+        if self.n_rounds == 0:
+            return f"no round yet of {self.options.learner} for {self.family!r}"
+        following = ", ".join(f"{name} = {value}" for name, value in self.propose().items())
+        return (
+            f"rounds    {self.n_rounds} of {self.options.learner}\n"
+            f"family    {self.family!r}\nregret    {self.regret()}\nnext      {following}"
+        )
 
     def close(self) -> None:
         """Let go of the state file. Each finished round is in it already."""

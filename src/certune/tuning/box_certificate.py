@@ -22,7 +22,7 @@ from certune.tuning.sealed import SealedCertificate
 LEAF = -1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class BoxCertificate(SealedCertificate):
     """Claims about the optimum over several parameters, with their evidence.
 

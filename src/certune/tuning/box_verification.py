@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from certune.box import Box
+from certune.cards import Carded
 from certune.dual import mean
 from certune.errors import CertificateError, ParameterError
 from certune.families.base import Family, UpperSum
@@ -42,8 +43,8 @@ class Budget:
         return self.left >= 0
 
 
-@dataclass(frozen=True)
-class BoxVerificationReport:
+@dataclass(frozen=True, repr=False)
+class BoxVerificationReport(Carded):
     """What :func:`certune.verify` has checked; it exists only if everything was right.
 
     Attributes

@@ -28,7 +28,7 @@ from certune.tuning.schema import (
 from certune.tuning.sealed import SealedCertificate
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(SealedCertificate):
     """Claims about the optimum of a family on instances, with their evidence.
 

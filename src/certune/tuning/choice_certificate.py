@@ -15,7 +15,7 @@ from certune.tuning.sealed import SealedCertificate
 MOST_ALTERNATIVES = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ChoiceCertificate(SealedCertificate):
     """Claims about the optimum over all alternatives of a choice, with their evidence.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from certune.cards import Carded
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.box_verification import BoxVerificationReport
 from certune.tuning.certificate import Certificate
@@ -17,8 +18,8 @@ from certune.tuning.proofs import demand
 from certune.tuning.schema import shown
 
 
-@dataclass(frozen=True)
-class ChoiceVerificationReport:
+@dataclass(frozen=True, repr=False)
+class ChoiceVerificationReport(Carded):
     """What :func:`certune.verify` has checked about a choice; it exists only if all was right.
 
     Attributes

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.cards import Carded
 from certune.checks import as_list
 from certune.deadline import check_time
 from certune.errors import InputError, ParameterError
@@ -63,8 +64,8 @@ class Schedule:
         return "".join(parts) + self.solvers[-1]
 
 
-@dataclass(frozen=True)
-class ScheduleResult:
+@dataclass(frozen=True, repr=False)
+class ScheduleResult(Carded):
     """The best schedule on a set of problems.
 
     Attributes

@@ -12,6 +12,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar, Self
 
+from certune.cards import Carded
 from certune.errors import CertificateError, InputError
 from certune.files import read_text, write_whole
 from certune.tuning.schema import Fields, parsed, written
@@ -28,8 +29,8 @@ _COMMON = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SealedCertificate(ABC):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SealedCertificate(Carded, ABC):
     """Claims about the optimum of a family on instances, bound to both by hashes."""
 
     FORMAT_NAME: ClassVar[str]
@@ -43,6 +44,13 @@ class SealedCertificate(ABC):
     best_value: Fraction
     upper_bound: Fraction
     checksum: str = ""
+
+    def __str__(self) -> str:
+        count = len(self.instance_fingerprints)
+        return (
+            f"best value {float(self.best_value):.6g}, bound {float(self.upper_bound):.6g}, on "
+            f"{count} instance{'s' * (count != 1)}; check it with certune.verify"
+        )
 
     @abstractmethod
     def _own_content(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from certune.aggregates import Criterion
+from certune.cards import Carded
 from certune.dual import DualFunction, aggregated
 from certune.errors import CertuneError, InputError
 from certune.runs import Journal
@@ -24,8 +25,8 @@ from certune.tuning.stream_result import StoredStream, load_stream
 from certune.tuning.verification import AnyCertificate, load_certificate
 
 
-@dataclass(frozen=True)
-class StoredRun:
+@dataclass(frozen=True, repr=False)
+class StoredRun(Carded):
     """What a run directory knows: functions, and what follows from them.
 
     The same call of :func:`certune.tune` that made the directory gives the whole result, with plain
@@ -117,8 +118,8 @@ class StoredRun:
         return "\n".join([*lines, *self.damaged])
 
 
-@dataclass(frozen=True)
-class StoredSearch:
+@dataclass(frozen=True, repr=False)
+class StoredSearch(Carded):
     """What a run directory knows about a search over several parameters.
 
     The same call of :func:`certune.tune` that made the directory continues the search and gives the

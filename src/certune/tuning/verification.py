@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from certune.cards import Carded
 from certune.dual import PiecewiseFunction
 from certune.dual.codec import MOST_BITS
 from certune.errors import CertificateError, InputError
@@ -37,8 +38,8 @@ from certune.tuning.sealed import SealedCertificate
 AnyCertificate: TypeAlias = Certificate | BoxCertificate | ChoiceCertificate
 
 
-@dataclass(frozen=True)
-class VerificationReport:
+@dataclass(frozen=True, repr=False)
+class VerificationReport(Carded):
     """What :func:`verify` has checked; it exists only if everything was right.
 
     Attributes
