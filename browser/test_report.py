@@ -11,6 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 import certune as ct
+from certune.report import findings_of, write_report
 
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -33,7 +34,10 @@ def write_map(path):
 
 def write_folds(path):
     instances = ct.datasets.breast_cancer_classification(6, 40, 20)
-    ct.tune(ct.RegularizedLogistic(standardize=True), instances[:4]).report(path, instances[4:])
+    result = ct.tune(ct.RegularizedLogistic(standardize=True), instances[:4])
+    code = f"instances = {list(range(60))}"
+    held_out = result.evaluate(instances[4:])
+    write_report(path, findings_of(result, held_out, command=f"certune {code}", code=code))
 
 
 def write_online(path):

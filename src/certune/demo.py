@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code=CODE.format(count=2 * options.instances, tuning=options.instances),
     )
     print()
-    print_findings(Console(), findings)
+    print_findings(Console(emoji=False), findings)
 
     result.certificate.save(folder / "certificate.json")
     stored = Certificate.load(folder / "certificate.json")

@@ -12,6 +12,8 @@ from click.testing import CliRunner
 
 import certune as ct
 from certune.cli import main
+from certune.cli.running import read_problem
+from certune.cli.scenario import read_scenario
 
 FAST = ("--alpha", 0.5, 3)
 
@@ -83,8 +85,13 @@ def test_logistic_by_folds(run, place):
 
 
 def test_logistic_holds_rows_back(run, place):
-    summary = tuned(run, "logistic", "train.csv", "--target", "y", "--cv", 3, "--holdout", 0.2)
+    data = ("train.csv", "--target", "y", "--cv", 3, "--holdout", 0.2)
+    summary = tuned(run, "logistic", *data, "--out", "run")
     assert summary["held_out"]["n_instances"] == 1
+    assert summary["defaults"].keys() >= {"scikit-learn's default"}
+    page = (place / "run" / "report.html").read_text()
+    # Coefficients have the names of their columns, and one measurement has no interval.
+    assert '"names": ["x' in page and "(95 %" not in page
 
 
 def test_regression_by_folds(run, place):
@@ -101,6 +108,23 @@ def test_regression_by_folds(run, place):
 def test_labeling(run, place):
     summary = tuned(run, "labeling", "points.csv", "--target", "label", "--cv", 3)
     assert summary["status"] == "OPTIMAL" and summary["n_instances"] == 3
+
+
+def test_labels_are_held_back(run, place):
+    data = ("points.csv", "--target", "label", "--cv", 3)
+    summary = tuned(run, "labeling", *data, "--holdout", 0.3, "--sigma", 0.3, 3, "--out", "run")
+    assert summary["held_out"]["n_instances"] == 1 and summary["n_instances"] == 3
+    findings = json.loads((place / "run/findings.json").read_text())
+    assert findings["held_out"]["instances"][0]["name"] == "9 held-out labels"
+    # What was held back took no part: the same labels, unknown from the start, tune the same.
+    [judged] = read_problem(read_scenario(place / "run/scenario.toml")).held_out
+    rows = (place / "points.csv").read_text().splitlines()
+    for row in judged.scored:
+        rows[row + 1] = rows[row + 1].rpartition(",")[0] + ",-1"
+    (place / "fewer.csv").write_text("\n".join(rows) + "\n")
+    fewer = tuned(run, "labeling", "fewer.csv", *data[1:], "--sigma", 0.3, 3)
+    assert fewer["best_value"] == summary["best_value"]
+    assert fewer["best_params"] == summary["best_params"]
 
 
 def test_several_distances_with_tuned_weights(run, place):
@@ -170,6 +194,9 @@ def read_instance(path):
 
 def test_a_family_of_ones_own(run, place):
     (place / "own_family.py").write_text(OWN)
+    # Names of families are no emoji.
+    told = run("tune", "own_family:family", "data/d0.csv", "-q").stdout
+    assert told.startswith("own_family:family: d0.csv")
     summary = tuned(run, "own_family:family", "data")
     instances = ct.from_csv("data", target="label")
     assert (

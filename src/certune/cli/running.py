@@ -40,13 +40,15 @@ TASK_OPTIONS = {
 class Problem:
     """A family with the instances to tune on and those that are held out.
 
-    ``shared_rows`` says that the instances are folds of the same rows.
+    ``shared_rows`` says that the instances are folds of the same rows; ``columns`` are the names of
+    their features, where they have any.
     """
 
     family: Family
     tuning: list[Any]
     held_out: list[Any]
     shared_rows: bool = False
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,7 @@ def run_scenario(
             shared_rows=problem.shared_rows,
             command=command,
             code=code_of(scenario, problem.family),
+            columns=problem.columns,
         )
     return Outcome(result, findings)
 
@@ -202,10 +205,12 @@ def code_of(scenario: Scenario, family: Family) -> str:
         f"ct.{family!r}" if ":" not in scenario.family_name
         else scenario.family_name.replace(":", ".")
     )  # fmt: skip
+    holdout = scenario.split.get("holdout")
+    note = f"# without what the command held back, a share of {holdout:g}" if holdout else ""
     return "\n".join(
         (
             "import certune as ct",
-            "",
+            note,
             f"instances = {source}",
             f"family = {made}",
             f"result = ct.tune(family, instances{_aggregate_code(scenario)})",
@@ -285,16 +290,20 @@ def _from_tables(
     purposes = purposes_of(scenario, files[0])
     options = _task_options(scenario, task)
     samples = samples_from_files(files, purposes, data.get("encoding"), data.get("delimiter"))
+    columns = samples[0].columns
     if not holdout:
         shared = len(samples) == 1 and task != "clustering"
-        return Problem(family, instances_of(samples, task, options), [], shared)
+        return Problem(family, instances_of(samples, task, options), [], shared, columns)
     if len(samples) > 1:
         kept, held = _divided(len(samples), holdout, seed)
         return Problem(
             family,
             instances_of([samples[i] for i in kept], task, options),
             instances_of([samples[i] for i in held], task, options),
+            columns=columns,
         )
+    if task == "labeling":
+        return _held_out_labels(family, samples[0], options, holdout, seed)
     if task not in ("classification", "regression"):
         raise InputError(
             f"{files[0]} is a single instance, of which none can be held out: pass several files, "
@@ -312,22 +321,12 @@ def _held_out_rows(
     seed: int,
 ) -> Problem:
     """Hold rows back: one instance is trained on all rows of tuning and judged on the others."""
-    from sklearn.model_selection import train_test_split
-
     from certune.data.folds import KINDS
 
     sample.check_known()
     is_regression = task == "regression"
     labels = sample.numbers() if is_regression else np.array(sample.labels.tolist())
-    places = np.arange(len(labels))
-    try:
-        kept, held = train_test_split(
-            places, test_size=holdout, random_state=seed, stratify=None if is_regression else labels
-        )
-    except ValueError as error:
-        raise InputError(f"{sample.table.source}: {holdout:g} of the rows cannot be held "
-                         f"back: {error}") from None  # fmt: skip
-    kept, held = np.sort(kept), np.sort(held)
+    kept, held = _split_rows(sample, labels, not is_regression, holdout, seed)
     part = Sample(
         sample.table.take(kept), sample.features[kept], sample.labels[kept], sample.target,
         sample.name,
@@ -336,7 +335,39 @@ def _held_out_rows(
         sample.features[kept], labels[kept], sample.features[held], labels[held],
         name=f"{len(held)} held-out rows",
     )  # fmt: skip
-    return Problem(family, instances_of([part], task, options), [judged], True)
+    return Problem(family, instances_of([part], task, options), [judged], True, sample.columns)
+
+
+def _held_out_labels(
+    family: Family, sample: Sample, options: dict[str, Any], holdout: float, seed: int
+) -> Problem:
+    """Hide labels: their rows stay in the graph, and only the last instance is judged on them."""
+    known = np.flatnonzero(sample.known())
+    labels = np.array([str(label) for label in sample.labels[known].tolist()])
+    kept, held = _split_rows(sample, labels, True, holdout, seed)
+    hidden = sample.labels.copy()
+    hidden[known[held]] = None
+    tuning = instances_of([replace(sample, labels=hidden)], "labeling", options)
+    named = replace(sample, name=f"{len(held)} held-out labels")
+    judged = instances_of([named], "labeling", {**options, "cv": [(kept, held)]})
+    return Problem(family, tuning, judged, True, sample.columns)
+
+
+def _split_rows(
+    sample: Sample, labels: Any, stratified: bool, holdout: float, seed: int
+) -> tuple[Any, Any]:
+    """Return which rows are tuned on and which are held back, in order."""
+    from sklearn.model_selection import train_test_split
+
+    try:
+        kept, held = train_test_split(
+            np.arange(len(labels)), test_size=holdout, random_state=seed,
+            stratify=labels if stratified else None,
+        )  # fmt: skip
+    except ValueError as error:
+        raise InputError(f"{sample.table.source}: {holdout:g} of the rows cannot be held "
+                         f"back: {error}") from None  # fmt: skip
+    return np.sort(kept), np.sort(held)
 
 
 def _divided(count: int, holdout: float, seed: int) -> tuple[list[int], list[int]]:

@@ -38,13 +38,13 @@ def show(run: Path, instances: bool, as_json: bool) -> None:
         if as_json:
             click.echo(found.to_json())
         else:
-            print_online_findings(Console(), found, rounds=instances)
+            print_online_findings(Console(emoji=False), found, rounds=instances)
         return
     findings = read_findings(run)
     if as_json:
         click.echo(json.dumps(summary_of(findings), indent=2))
     else:
-        print_findings(Console(), findings, instances=instances)
+        print_findings(Console(emoji=False), findings, instances=instances)
 
 
 @click.command(epilog="\b\nExamples:\n  certune report run/\n  certune report run/ --to page.html")
@@ -93,6 +93,7 @@ def verify(run: Path, as_json: bool) -> None:
     from certune.cli.run_folder import CERTIFICATE, SCENARIO
     from certune.cli.running import read_problem
     from certune.cli.scenario import read_scenario
+    from certune.cli.stages import stage
     from certune.tuning import verify as verify_certificate
 
     for name in (SCENARIO, CERTIFICATE):
@@ -103,9 +104,10 @@ def verify(run: Path, as_json: bool) -> None:
             )
     problem = read_problem(read_scenario(run / SCENARIO))
     try:
-        found = verify_certificate(
-            _read_certificate(run / CERTIFICATE), problem.family, problem.tuning
-        )
+        with stage("checking every claim of the certificate", as_json):
+            found = verify_certificate(
+                _read_certificate(run / CERTIFICATE), problem.family, problem.tuning
+            )
     except CertificateError as error:
         _say(as_json, False, str(error))
         sys.exit(NOT_VERIFIED)

@@ -145,7 +145,7 @@ def carry_out(
 
     from certune.report.text import print_findings
 
-    print_findings(Console(), outcome.findings)
+    print_findings(Console(emoji=False), outcome.findings)
     if out is not None:
         click.echo(f"\nwritten to {out}: {', '.join(path.name for path in written)}")
         click.echo(f"look at it with: certune open {shlex.quote(str(out))}")

@@ -209,7 +209,16 @@ def samples_of(tables: list[Table], names: Sequence[str], purposes: Purposes) ->
         for label, chosen in _groups(table, group):
             part = table.take(chosen)
             named = ", ".join(filter(None, (name, label)))
-            samples.append(Sample(part, encoding.features(part), column[chosen], target, named))
+            samples.append(
+                Sample(
+                    part,
+                    encoding.features(part),
+                    column[chosen],
+                    target,
+                    named,
+                    encoding.feature_names,
+                )
+            )
     return samples
 
 

@@ -44,7 +44,7 @@ def labeling_folds(
     groups : array-like of shape (m,), optional
         Groups that a splitter such as ``GroupKFold`` keeps together.
     name : str, optional
-        Put before the names of the instances.
+        Put before the names of the instances; the name of the only one.
     random_state : int, optional
         Shuffle the rows before an integer number of folds is made.
 
@@ -80,6 +80,8 @@ def labeling_folds(
             name=label,
         )
 
+    if len(divided) == 1 and name:
+        return [make(*divided[0], name)]
     return each_fold(divided, make, name)
 
 

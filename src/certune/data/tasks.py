@@ -24,13 +24,14 @@ UNKNOWN = (-1, "-1")
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of one group: the table that messages speak of, features, labels and a name."""
+    """Rows of one group: the table that messages speak of, features, labels and names."""
 
     table: Table
     features: NDArray[np.float64]
     labels: NDArray[Any]
     target: str
     name: str
+    columns: tuple[str, ...] = ()
 
     def known(self) -> NDArray[np.bool_]:
         """Tell which rows have a label; -1 and an empty cell mean that it is unknown."""

@@ -69,6 +69,7 @@ def findings_of(
     shared_rows: bool = False,
     command: str = "",
     code: str = "",
+    columns: Sequence[str] = (),
 ) -> Findings:
     """Collect what a report says.
 
@@ -88,6 +89,8 @@ def findings_of(
         Whether the instances are folds of the same rows, and so not independent.
     command, code : str, optional
         What repeats the run.
+    columns : sequence of str, optional
+        Names of the columns of the instances.
     """
     units = _Units(result.family.score)
     axis = _axis(result)
@@ -112,7 +115,7 @@ def findings_of(
         needed_epsilon=needed_epsilon,
         cells=None if cells is None else _cells(cells, units),
         importance=() if cells is None else importance_of(cells),
-        portrait=portrait_of(result),
+        portrait=portrait_of(result, columns),
         history=tuple((time, units.of(best), units.of(bound)) for time, best, bound in history),
         command=command,
         code=code,

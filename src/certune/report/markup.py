@@ -181,6 +181,11 @@ def table_markup(
     )
 
 
+def _listing(text: str) -> str:
+    """Code that can be reached by keys, since it scrolls where it is too wide."""
+    return f'<pre tabindex="0"><code>{text_of(text)}</code></pre>'
+
+
 def verdict_section(answers: Iterable[Answer]) -> str:
     """Return the section with questions and answers."""
     items = []
@@ -208,9 +213,9 @@ def repeat_section(what: Repetition, table: tuple[str, str]) -> str:
     """
     blocks = ""
     if what.command:
-        blocks += f"<h3>Command</h3><pre><code>{text_of(what.command)}</code></pre>"
+        blocks += f"<h3>Command</h3>{_listing(what.command)}"
     if what.code:
-        blocks += f"<h3>Python</h3><pre><code>{text_of(what.code)}</code></pre>"
+        blocks += f"<h3>Python</h3>{_listing(what.code)}"
     versions = table_markup("Versions", ("package", "version"), what.environment.items())
     prints = table_markup("SHA-256 of every instance", ("instance", "fingerprint"), what.prints)
     return f"""<section><h2>Repeat it</h2>

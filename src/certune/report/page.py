@@ -102,8 +102,8 @@ def _strip(findings: Findings) -> str:
         "table of instances"
     )
     caption = (
-        f"{findings.score} of every instance; brighter is better. A click shows the function in "
-        "the landscape."
+        f"{_capital(findings.score)} of every instance; brighter is better. A click shows the "
+        "function in the landscape."
     )
     return f"""<section><h2>Instances</h2>
 <div class="controls"><label for="order">Order</label>
@@ -172,11 +172,13 @@ def _held_out(findings: Findings) -> str:
     held = findings.held_out
     if held is None:
         return ""
+    # One measurement, as of rows that were held back, says nothing about the spread.
+    several = len(held.instances) > 1
     rows = [("tuned", shown(findings.best_value), shown(held.value), "")]
     compared = {item.name: item for item in held.comparisons}
     for name, value in findings.defaults.items():
         item = compared.get(name)
-        told = "" if item is None else (
+        told = "" if item is None else f"{item.difference:+.3g}" if not several else (
             f"{item.difference:+.3g} [{item.low:+.3g}, {item.high:+.3g}]"
         )  # fmt: skip
         rows.append((name, shown(value), shown(held.defaults.get(name)), told))
@@ -184,16 +186,16 @@ def _held_out(findings: Findings) -> str:
         "setting",
         f"{findings.n_instances} tuning instances",
         f"{len(held.instances)} held out",
-        "advantage of the tuned setting (95 %)",
+        "advantage of the tuned setting" + " (95 %)" * several,
     )
     interval = ""
-    if held.interval is not None:
+    if held.interval is not None and several:
         interval = (
             f"<p>{text_of(_expected(findings))} of the tuned setting on new instances: between "
             f"{shown(held.interval[0])} and {shown(held.interval[1])} (95 % confidence, from "
             f"{len(held.instances)} held-out instances).</p>"
         )
-    figure = "" if not held.comparisons else figure_of(
+    figure = "" if not (held.comparisons and several) else figure_of(
         "held-out",
         "Advantage of the tuned setting over each default on held-out instances, with intervals; "
         "the table has the numbers",
@@ -297,7 +299,7 @@ def _instances(findings: Findings) -> str:
             )
         )
     columns = ("instance", "tuned", *names, "best for it alone", f"its best {findings.axis.name}")
-    title = f"{findings.score} of every instance; press a title to sort"
+    title = f"{_capital(findings.score)} of every instance; press a title to sort"
     table = table_markup(title, columns, rows, sortable=True) if rows else ""
     if findings.failures:
         table += table_markup(

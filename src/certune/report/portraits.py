@@ -6,7 +6,7 @@ at has no portrait.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,15 @@ MOST_ENTRIES = 200_000
 EDGES_OF_NODE = 2
 
 
-def portrait_of(result: Any) -> dict[str, Any] | None:
+def portrait_of(result: Any, columns: Sequence[str] = ()) -> dict[str, Any] | None:
     """Return what the best setting makes of the typical instance, or None.
 
     Parameters
     ----------
     result : TuningResult
         The result.
+    columns : sequence of str
+        Names of the columns of its instances, if they have any.
 
     Returns
     -------
@@ -49,7 +51,7 @@ def portrait_of(result: Any) -> dict[str, Any] | None:
     number = int(np.argmin(np.abs(utilities - utilities.mean())))
     instance, family = result.instances[number], result.family
     try:
-        drawn = _drawn(family, instance, result)
+        drawn = _drawn(family, instance, result, columns)
     except CertuneError:
         # What cannot be decided at this very setting has no picture; the report says so elsewhere.
         return None
@@ -58,14 +60,16 @@ def portrait_of(result: Any) -> dict[str, Any] | None:
     return {"instance": result.evaluation.instance_names[number], **drawn}
 
 
-def _drawn(family: Family, instance: Any, result: Any) -> dict[str, Any] | None:
+def _drawn(
+    family: Family, instance: Any, result: Any, columns: Sequence[str]
+) -> dict[str, Any] | None:
     if isinstance(family, Linkage) and instance.n_points <= MOST_LEAVES:
         return dendrogram(family.solve(instance, result.best_params), instance.target)
     if isinstance(family, HarmonicLabeling) and instance.n_points <= MOST_NODES:
         return label_graph(family, instance, result.best_params)
     is_linear = isinstance(family, (RegularizedLogistic, RegularizedRegression))
     if is_linear and instance.X.size <= MOST_ENTRIES:
-        return coefficient_lines(family, instance, result)
+        return coefficient_lines(family, instance, result, columns)
     return None
 
 
@@ -116,8 +120,19 @@ def _order_of_leaves(children: list[list[int]], n: int) -> list[int]:
     return order
 
 
-def coefficient_lines(family: Any, instance: Any, result: Any) -> dict[str, Any]:
+def coefficient_lines(
+    family: Any, instance: Any, result: Any, columns: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the largest coefficients along the range of the parameter.
+
+    Parameters
+    ----------
+    family, instance : Family and its instance
+        What to fit.
+    result : TuningResult
+        Says along which parameter.
+    columns : sequence of str
+        Names of the columns, if they have any.
 
     Returns
     -------
@@ -133,7 +148,7 @@ def coefficient_lines(family: Any, instance: Any, result: Any) -> dict[str, Any]
     return {
         "kind": "path",
         "places": places.tolist(),
-        "names": [f"column {column + 1}" for column in largest.tolist()],
+        "names": [columns[k] if k < len(columns) else f"column {k + 1}" for k in largest.tolist()],
         "values": values[largest].tolist(),
         "n_others": len(values) - len(largest),
     }

@@ -188,6 +188,12 @@ class RegularizedLogistic(Family):
             settings["scikit-learn's default"] = 1.0
         return {name: {self.parameter: value} for name, value in settings.items()}
 
+    def instance_baselines(self, instance: ClassificationInstance) -> dict[str, dict[str, Any]]:
+        """What scikit-learn's C of 1 is on an instance, where lam is tuned."""
+        if self.parameter == "C":
+            return {}
+        return {"scikit-learn's default": {"lam": 1.0 / self.strength(instance).factor}}
+
     def __repr__(self) -> str:
         parts = [f"{self.penalty!r}, {self.parameter}={self.range}, metric={self.metric!r}"]
         parts += [f"fit_intercept={self.fit_intercept}, standardize={self.standardize}"]
