@@ -13,6 +13,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from certune.cards import Carded
 from certune.dual import DualFunction
 from certune.dual.codec import from_json, to_json
 from certune.errors import CertificateError, InputError
@@ -31,7 +32,7 @@ _FIELDS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class StreamSummary(Bracket):
+class StreamSummary(Carded, Bracket):
     """The mean over a stream of instances, and what follows from it.
 
     Attributes
