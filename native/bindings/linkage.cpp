@@ -1,7 +1,9 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "linkage/following/following.h"
 #include "linkage/models/contraction.h"
 #include "linkage/models/plan.h"
+#include "linkage/search/near_ties.h"
 #include "linkage/search/search.h"
 #include "linkage/tree/costs.h"
 #include "linkage/tree/heights.h"
@@ -187,6 +190,29 @@ class PythonLayer final : public ExactLayer {
     StopToken& stop_;
 };
 
+// alpha close to a parameter: its value there as a sum of two numbers, and its slope.
+using NearAlpha = std::optional<std::tuple<double, double, double>>;
+
+// Calls `use` with the layer that decides: near ties by themselves where alpha is given.
+template <class Use>
+auto with_layer(const BoundProblem& bound, const NearAlpha& alpha, const nb::callable& answer,
+                StopToken& token, const Use& use) {
+    PythonLayer exact(answer, token);
+    if (!alpha) return use(static_cast<ExactLayer&>(exact));
+    const auto& [high, low, slope] = *alpha;
+    const Source& source = bound.problem.source;
+    NearTies near(source.kind, source.pairs, {{high, low}, slope}, exact);
+    return use(static_cast<ExactLayer&>(near));
+}
+
+void expect_near(const BoundProblem& bound, const NearAlpha& alpha) {
+    if (!alpha) return;
+    const Source& source = bound.problem.source;
+    expect(source.pairs.mode == Mode::power && source.pairs.ordered &&
+               source.kind != Kind::minimum && source.kind != Kind::maximum,
+           "Near ties are those of powers of one distance.");
+}
+
 nb::tuple tuple_of(LeafStore& found, std::size_t n) {
     const auto& leaves = found.leaves();
     const auto& splits = found.splits();
@@ -253,12 +279,15 @@ Panels panels_of(const RealTable& bounds, const Matrix<const bool>& may_tie) {
 }
 
 nb::tuple search_(const BoundProblem& bound, RealTable panels, Matrix<const bool> may_tie,
-                  double wide_zone, const nb::callable& answer, const Stop& stop) {
+                  double wide_zone, const nb::callable& answer, const NearAlpha& near,
+                  const Stop& stop) {
+    expect_near(bound, near);
     const Panels searched = panels_of(panels, may_tie);
     expect(bound.problem.first.n_clusters() > 1, "There must be two clusters.");
     auto found = unlocked(stop, [&](StopToken& token) {
-        PythonLayer exact(answer, token);
-        return search(bound.problem, searched, wide_zone, exact, token);
+        return with_layer(bound, near, answer, token, [&](ExactLayer& exact) {
+            return search(bound.problem, searched, wide_zone, exact, token);
+        });
     });
     return tuple_of(found, bound.pairs.first.shape(0));
 }
@@ -300,11 +329,13 @@ nb::tuple follow_(const BoundProblem& bound, RealTable panels, Matrix<const bool
 }
 
 nb::object solve_at_(const BoundProblem& bound, double t, RealTable values, double error,
-                     const nb::callable& answer, const Stop& stop) {
+                     const nb::callable& answer, const NearAlpha& near, const Stop& stop) {
+    expect_near(bound, near);
     expect_square(values, bound.pairs.first.shape(0), "values must be a square matrix.");
     auto found = unlocked(stop, [&](StopToken& token) {
-        PythonLayer exact(answer, token);
-        return solve_at(bound.problem, {t, view_of(values), error}, exact, token);
+        return with_layer(bound, near, answer, token, [&](ExactLayer& exact) {
+            return solve_at(bound.problem, {t, view_of(values), error}, exact, token);
+        });
     });
     if (!found.decided) return nb::none();
     return nb::make_tuple(array_of(std::move(found.left)), array_of(std::move(found.right)),
@@ -449,11 +480,11 @@ void bind_linkage(nb::module_& room) {
     room.def("panel_edges", &panel_edges_, "pairs"_a, "labels"_a.noconvert(), "interval"_a,
              "tolerance"_a, "stop"_a);
     room.def("search", &search_, "problem"_a, "panels"_a.noconvert(), "may_tie"_a.noconvert(),
-             "wide_zone"_a, "answer"_a, "stop"_a);
+             "wide_zone"_a, "answer"_a, "near"_a.none(), "stop"_a);
     room.def("follow", &follow_, "problem"_a, "panels"_a.noconvert(), "may_tie"_a.noconvert(),
              "meetings"_a.noconvert(), "stop"_a);
     room.def("solve_at", &solve_at_, "problem"_a, "t"_a, "values"_a.noconvert(), "error"_a,
-             "answer"_a, "stop"_a);
+             "answer"_a, "near"_a.none(), "stop"_a);
     room.def("polish", &polish_, "kind"_a, "pairs"_a, "splits"_a.noconvert(), "marks"_a.noconvert(),
              "which"_a.noconvert(), "stop"_a);
     room.def("may_tie", &may_tie_, "kind"_a, "pairs"_a, "marks"_a.noconvert(), "t"_a);

@@ -24,6 +24,7 @@
 #include "linkage/models/plan.h"
 #include "linkage/search/level.h"
 #include "linkage/tree/costs.h"
+#include "numeric/double_double.h"
 #include "numeric/simd8.h"
 
 namespace certune::bindings {
@@ -49,6 +50,18 @@ std::tuple<int, double, double, int, int> locate_(const Coefficients& nearer,
     Zone zone;
     const Order order = locate(evidence_of(nearer, farther, 0.0), zone);
     return {static_cast<int>(order), zone.low, zone.high, zone.before, zone.after};
+}
+
+using TwoParts = std::pair<double, double>;
+
+TwoParts accurate_exp(double high, double low) {
+    const auto found = numeric::exp({high, low});
+    return {found.high, found.low};
+}
+
+TwoParts accurate_log(double x) {
+    const auto found = numeric::log(x);
+    return {found.high, found.low};
 }
 
 std::vector<double> restriction_(double low, double high) {
@@ -320,6 +333,8 @@ std::vector<std::int64_t> costs_of(int objective, Matrix<const std::int64_t> ref
 void bind_linkage_parts(nb::module_& room) {
     room.attr("degree") = degree;
     room.def("locate", &locate_, "nearer"_a, "farther"_a);
+    room.def("accurate_exp", &accurate_exp, "high"_a, "low"_a);
+    room.def("accurate_log", &accurate_log, "x"_a);
     room.def("restriction", &restriction_, "low"_a, "high"_a);
     room.def("restrict_evidence", &restrict_evidence, "nearer"_a, "farther"_a, "largest"_a, "low"_a,
              "high"_a, "by_matrix"_a);

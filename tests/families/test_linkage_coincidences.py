@@ -8,7 +8,7 @@ import pytest
 import certune as ct
 from certune.families.linkage.assembly import _Pieces, _unsettled_points
 from certune.families.linkage.senses import courses_along
-from certune.families.linkage.sweeping import _Patience, sweep_course
+from certune.families.linkage.sweeping import Manner, _Patience, sweep_course
 
 
 def exponents(*values):
@@ -109,7 +109,7 @@ def test_followed_trees_are_those_of_a_fine_grid(seed):
     segment = ct.Segment(exponents(1.0, 0.0), exponents(0.0, 1.0))
     line = family._parameters.line(2, segment.origin, segment.direction)
     (course,), special = courses_along(instance, line, 0.0, 1.0)
-    (leaves,) = sweep_course(course, family._pruning(instance), special, engine="follow")
+    (leaves,) = sweep_course(course, family._pruning(instance), special, manner=Manner("follow"))
     trees = [tree_at(family, instance, segment.at(t)) for t in np.linspace(0, 1, 2001)]
     changes = sum(before != after for before, after in pairwise(trees))
     assert leaves.n_trees == 1 + changes > 5
@@ -127,7 +127,7 @@ def test_followed_trees_are_those_of_a_fine_grid(seed):
 )
 def test_simple_numbers_in_narrow_gaps_or_at_their_ends_may_be_ties(stop, start, points):
     pieces = _Pieces([0.0, float(start)], [float(stop), 2.0], [1, 2], [(0, 3)])
-    assert _unsettled_points(pieces) == points
+    assert _unsettled_points(pieces, {}) == points
 
 
 def test_a_tie_may_have_another_tree_than_both_sides_of_it():

@@ -32,9 +32,9 @@ def parts(monkeypatch):
     seen = []
     original = revision.sweep_course
 
-    def watched(course, pruning, special, wide_zone, engine):
-        found = original(course, pruning, special, wide_zone, engine)
-        seen.append((engine == "follow", found))
+    def watched(course, pruning, special, wide_zone, manner):
+        found = original(course, pruning, special, wide_zone, manner)
+        seen.append((manner.engine == "follow", found))
         return found
 
     monkeypatch.setattr(revision, "sweep_course", watched)

@@ -12,6 +12,7 @@ from certune.families.linkage import sweeping
 from certune.kernels.linkage import (
     MEAN,
     POWER,
+    Layers,
     Meeting,
     Merges,
     PairFunctions,
@@ -54,15 +55,15 @@ def test_what_the_exact_layer_raises_is_raised():
 
     for _ in range(3):
         with pytest.raises(Broken):
-            search(tied_values(6), singles(6), pruning(6), PANELS, 0.25, answer)
+            search(tied_values(6), singles(6), pruning(6), PANELS, 0.25, Layers(answer))
         at = 1.0, np.ones((6, 6)), 1e-12
         with pytest.raises(Broken):
-            solve_at(tied_values(6), singles(6), pruning(6), at, answer)
+            solve_at(tied_values(6), singles(6), pruning(6), at, Layers(answer))
 
 
 def test_an_answer_that_is_none_is_refused():
     with pytest.raises(TypeError, match="answer"):
-        search(tied_values(6), singles(6), pruning(6), PANELS, 0.25, lambda *_: "nearer")
+        search(tied_values(6), singles(6), pruning(6), PANELS, 0.25, Layers(lambda *_: "nearer"))
 
 
 def test_questions_name_the_members_of_three_clusters():
@@ -72,7 +73,7 @@ def test_questions_name_the_members_of_three_clusters():
         asked.append((kind, low, high, marks.tolist()))
         return 0
 
-    leaves = search(tied_values(5), singles(5), pruning(5), PANELS, 0.25, answer)
+    leaves = search(tied_values(5), singles(5), pruning(5), PANELS, 0.25, Layers(answer))
     assert asked and all({1, 2, 3} <= set(marks) for *_, marks in asked)
     assert all(1.0 <= low < high <= 2.0 for _, low, high, _ in asked)
     assert leaves.intervals.tolist() == [[1.0, 2.0]] and leaves.info[0, 2] == 0
@@ -92,24 +93,31 @@ def test_questions_name_the_members_of_three_clusters():
 def test_merges_that_do_not_fit_are_refused(change):
     merges = singles(5)._replace(**change)
     with pytest.raises(ValueError, match="must"):
-        search(tied_values(5), merges, pruning(5), PANELS, 0.25, lambda *_: 0)
+        search(tied_values(5), merges, pruning(5), PANELS, 0.25, Layers(lambda *_: 0))
 
 
 @pytest.mark.parametrize("k", [0, 6])
 def test_numbers_of_clusters_that_do_not_fit_are_refused(k):
     with pytest.raises(ValueError, match="k must"):
-        search(tied_values(5), singles(5), pruning(5, k), PANELS, 0.25, lambda *_: 0)
+        search(tied_values(5), singles(5), pruning(5, k), PANELS, 0.25, Layers(lambda *_: 0))
 
 
 def test_arrays_that_do_not_fit_are_refused():
     values, merges, pruned = tied_values(5), singles(5), pruning(5)
     small = values._replace(pairs=replace(values.pairs, second=np.zeros((4, 4))))
     with pytest.raises(ValueError, match="second"):
-        search(small, merges, pruned, PANELS, 0.25, lambda *_: 0)
+        search(small, merges, pruned, PANELS, 0.25, Layers(lambda *_: 0))
     with pytest.raises(ValueError, match="reference"):
-        search(values, merges, pruning(4), PANELS, 0.25, lambda *_: 0)
+        search(values, merges, pruning(4), PANELS, 0.25, Layers(lambda *_: 0))
     with pytest.raises(ValueError, match="Panels"):
-        search(values, merges, pruned, (PANELS[0][:, ::-1].copy(), PANELS[1]), 0.25, lambda *_: 0)
+        search(
+            values,
+            merges,
+            pruned,
+            (PANELS[0][:, ::-1].copy(), PANELS[1]),
+            0.25,
+            Layers(lambda *_: 0),
+        )
     with pytest.raises(ValueError, match="square"):
         contract(MEAN, (np.zeros((4, 5)), np.zeros((4, 5))), 0.0, singles(4))
     nothing = Meeting(np.empty((0, 0), dtype=np.uint64), False)
@@ -137,5 +145,7 @@ def test_a_search_ends_at_its_deadline(engine):
 def test_a_tree_that_cannot_be_decided_is_an_error():
     """At a point every open question counts: no answer, no tree."""
     at = 1.0, np.ones((6, 6)), 1e-12
-    unknown = solve_at(tied_values(6), singles(6), pruning(6), at, lambda *_: sweeping.UNKNOWN)
+    unknown = solve_at(
+        tied_values(6), singles(6), pruning(6), at, Layers(lambda *_: sweeping.UNKNOWN)
+    )
     assert unknown is None

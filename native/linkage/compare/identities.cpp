@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "linkage/compare/difference_terms.h"
+
 namespace certune::linkage {
 
 namespace {
@@ -59,51 +61,14 @@ Extremes extremes_of(const Reading& reading, const double* record) {
             code_at(record, code_lane(reading, reading.kind != Kind::minimum))};
 }
 
-// Wide enough for the coefficients of energies: below n^7 in the size n of three clusters.
-__extension__ using Wide = __int128;
-
 Wide common_factor(Wide a, Wide b) {
     while (b != 0) a = std::exchange(b, a % b);
     return a < 0 ? -a : a;
 }
 
-// Calls use(a, b, weight) for each pair of points of the difference of two values, (row, near) less
-// its rival, with integer weights up to a positive factor.
-template <class Use>
-void for_each_term(Kind kind, const Tree& tree, const Rivals& nodes, const Use& use) {
-    const auto between = [&](int x, int y, Wide weight) {
-        for (const int a : tree.members(x)) {
-            for (const int b : tree.members(y)) use(a, b, weight);
-        }
-    };
-    const auto size = [&](int node) -> Wide { return tree.size[static_cast<std::size_t>(node)]; };
-    const int a = nodes.row, b = nodes.near, c = nodes.rival_row(), d = nodes.rival;
-    if (kind != Kind::energy) {
-        between(a, b, size(d) * (c == a ? 1 : size(c)));
-        between(c, d, -size(b) * (c == a ? 1 : size(a)));
-        return;
-    }
-    // e(a, b) / 2 = (S(a, b) - |b| / |a| W(a) - |a| / |b| W(b)) / (|a| + |b|), W the sum over
-    // unordered pairs within a cluster.
-    const auto within = [&](int x, Wide weight) {
-        const auto members = tree.members(x);
-        for (std::size_t i = 0; i < members.size(); ++i) {
-            for (std::size_t j = 0; j < i; ++j) use(members[i], members[j], weight);
-        }
-    };
-    const auto energy = [&](int x, int y, Wide factor) {
-        const Wide unit = factor / (size(x) + size(y));
-        between(x, y, unit);
-        within(x, -unit / size(x) * size(y));
-        within(y, -unit / size(y) * size(x));
-    };
-    Wide whole = (size(a) + size(b)) * (size(c) + size(d));
-    for (const int node : {a, b, d, c}) {
-        if (node == c && c == a) continue;
-        whole *= size(node);
-    }
-    energy(a, b, whole);
-    energy(c, d, -whole);
+ComparedMembers members_of(const Tree& tree, const Rivals& nodes) {
+    return {tree.members(nodes.row), tree.members(nodes.near), tree.members(nodes.rival_row()),
+            tree.members(nodes.rival), nodes.rival_row() == nodes.row};
 }
 
 // Terms of the difference of two values, up to a positive factor: pair codes in order, their
@@ -119,7 +84,7 @@ struct DifferenceTerms {
             Wide count;
         };
         std::vector<Term> terms;
-        for_each_term(kind, tree, nodes, [&](int a, int b, Wide weight) {
+        for_each_term(kind, members_of(tree, nodes), [&](int a, int b, Wide weight) {
             if (kind == Kind::energy && pairs.identical(a, b)) return;
             const auto row = pairs.codes.row(static_cast<std::size_t>(a));
             terms.push_back({row[static_cast<std::size_t>(b)], weight});
@@ -195,7 +160,7 @@ bool same_averages(const Tree& tree, const Rivals& nodes, MatrixView<const std::
 
 bool same_energies(const Tree& tree, const Rivals& nodes, const PairFunctions& pairs) {
     std::uint64_t total = 0;
-    for_each_term(Kind::energy, tree, nodes, [&](int a, int b, Wide weight) {
+    for_each_term(Kind::energy, members_of(tree, nodes), [&](int a, int b, Wide weight) {
         if (pairs.identical(a, b)) return;
         const auto row = pairs.codes.row(static_cast<std::size_t>(a));
         total += mix(row[static_cast<std::size_t>(b)]) * static_cast<std::uint64_t>(weight);

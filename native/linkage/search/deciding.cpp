@@ -73,6 +73,11 @@ Answer Decider::ask(Question question, const Rivals& nodes) {
 Order Decider::inquire(Question::Kind kind, const View& view, const Comparison& comparison,
                        Zone& zone) {
     const Answer answer = ask({kind, view.interval, 0, {}}, comparison.nodes);
+    return order_of(answer, view, comparison, zone);
+}
+
+Order Decider::order_of(const Answer& answer, const View& view, const Comparison& comparison,
+                        Zone& zone) {
     switch (answer.kind) {
         case Answer::Kind::hopeless:
             return Order::hopeless;
@@ -89,14 +94,14 @@ Order Decider::inquire(Question::Kind kind, const View& view, const Comparison& 
             break;
     }
     settled.add(view.reading, comparison.records, comparison.nodes, answer.order);
-    if (answer.order == 0) return order_of(tie_prefers(tree_, comparison.nodes));
-    return order_of(answer.order > 0);
+    const bool wins = answer.order == 0 ? tie_prefers(tree_, comparison.nodes) : answer.order > 0;
+    return linkage::order_of(wins);
 }
 
 // Models see no difference at all.
 Order Decider::decide_tie(const View& view, const Comparison& comparison, bool wins_ties,
                           Zone& zone) {
-    if (is_same(view.reading, comparison)) return order_of(wins_ties);
+    if (is_same(view.reading, comparison)) return linkage::order_of(wins_ties);
     if (view.reading.error > ask_below && !view.is_point) return Order::too_wide;
     if (is_polynomial(view.reading.form)) {
         const auto known =
@@ -110,6 +115,18 @@ Order Decider::decide_tie(const View& view, const Comparison& comparison, bool w
 // The order changes in the zone, as far as models tell.
 Order Decider::decide_crossing(const View& view, const Comparison& comparison, Zone& zone) {
     const Interval& interval = view.interval;
+    if (exact_.is_quick()) {
+        mark_members(tree_, comparison.nodes, marks_);
+        const Answer answer =
+            exact_.ask_quickly({Question::Kind::narrow_zone, interval, 0, marks_});
+        Zone found;
+        const Order order = order_of(answer, view, comparison, found);
+        if (is_settled(order)) return order;
+        if (order == Order::crossing && found.low > 0.0 && found.high < 1.0) {
+            zone = found;
+            return order;
+        }
+    }
     for (const bool high_end : {false, true}) {
         const bool touches = high_end ? zone.high >= 1.0 : zone.low <= 0.0;
         if (!touches || !view.may_tie[high_end ? 1 : 0]) continue;
@@ -134,7 +151,7 @@ Order Decider::decide_crossing(const View& view, const Comparison& comparison, Z
         if (answer.kind == Answer::Kind::hopeless) return Order::hopeless;
         if (answer.kind != Answer::Kind::order) continue;
         settled.add(view.reading, comparison.records, comparison.nodes, answer.order);
-        return answer.order == 0 ? Order::crossing : order_of(answer.order > 0);
+        return answer.order == 0 ? Order::crossing : linkage::order_of(answer.order > 0);
     }
     if (is_narrow(interval) && zone.high - zone.low >= wide_in_narrow &&
         view.reading.error <= ask_below) {

@@ -72,6 +72,8 @@ class Decider {
     bool is_same(const Reading& reading, const Comparison& comparison) const;
     Answer ask(Question question, const Rivals& nodes);
     Order inquire(Question::Kind kind, const View& view, const Comparison& comparison, Zone& zone);
+    Order order_of(const Answer& answer, const View& view, const Comparison& comparison,
+                   Zone& zone);
 
     const Source& source_;
     const Tree& tree_;

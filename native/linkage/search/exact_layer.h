@@ -36,11 +36,15 @@ struct Answer {
     Interval zone;
 };
 
-// Decides by exact arithmetic. Implemented by the bindings, which ask Python.
+// Decides by exact arithmetic. The last one is implemented by the bindings, which ask Python.
 class ExactLayer {
    public:
     virtual ~ExactLayer() = default;
     virtual Answer ask(const Question& question) = 0;
+    // Is it worth while to ask where models know an answer that may be improved? Then quickly:
+    // unknown is an answer, too.
+    virtual bool is_quick() const { return false; }
+    virtual Answer ask_quickly(const Question&) { return {}; }
 };
 
 }  // namespace certune::linkage

@@ -60,6 +60,7 @@ def search(
     may_tie: Flags,
     wide_zone: float,
     answer: Answering,
+    near: tuple[float, float, float] | None,
     stop: Stop,
 ) -> Found: ...
 def follow(
@@ -70,7 +71,13 @@ def follow(
     stop: Stop,
 ) -> tuple[Found, Reals, int]: ...
 def solve_at(
-    problem: Problem, t: float, values: Reals, error: float, answer: Answering, stop: Stop
+    problem: Problem,
+    t: float,
+    values: Reals,
+    error: float,
+    answer: Answering,
+    near: tuple[float, float, float] | None,
+    stop: Stop,
 ) -> tuple[Integers, Integers, Integers] | None: ...
 def polish(
     kind: int, pairs: PairFunctions, splits: Reals, marks: Marks, which: Integers, stop: Stop

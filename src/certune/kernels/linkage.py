@@ -42,6 +42,23 @@ UNKNOWN, HOPELESS = 2, 4
 Answering = Callable[[int, float, float, int, Marks], int | tuple[float, float, int]]
 
 
+class Layers(NamedTuple):
+    """What decides the comparisons that models cannot tell.
+
+    Attributes
+    ----------
+    answer : callable
+        The exact layer. What it raises ends the search and is raised again.
+    near_alpha : (float, float, float), optional
+        alpha at t = 0 as a sum of two floats, and its slope: near ties are decided with twice the
+        digits of floats before the exact layer is asked. For powers of one distance, whose bits
+        are the codes of the pairs, logarithms up to 640, and means, min-max or energies.
+    """
+
+    answer: Answering
+    near_alpha: tuple[float, float, float] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class PairFunctions:
     """Functions of the pairs of points along a segment.
@@ -232,7 +249,7 @@ def search(
     pruning: Pruning,
     panels: tuple[Reals, Flags],
     wide_zone: float,
-    answer: Answering,
+    layers: Layers,
 ) -> Leaves:
     """Every cluster tree along the panels, depth first.
 
@@ -245,8 +262,8 @@ def search(
         the order just inside may be asked for.
     wide_zone : float
         A zone that fills more than this share of its interval asks for better models.
-    answer : callable
-        The exact layer. What it raises ends the search and is raised again.
+    layers : Layers
+        What decides where models cannot.
     """
     bounds, may_tie = panels
     found = core.search(
@@ -254,7 +271,8 @@ def search(
         reals(bounds),
         flags(may_tie),
         wide_zone,
-        answer,
+        layers.answer,
+        layers.near_alpha,
         current_stop(),
     )
     return Leaves(*found)
@@ -316,7 +334,7 @@ def solve_at(
     merges: Merges,
     pruning: Pruning,
     at: tuple[float, Reals, float],
-    answer: Answering,
+    layers: Layers,
 ) -> tuple[Integers, Integers, Integers] | None:
     """Tree (left, right) and labels at one parameter; None if a comparison stayed undecided.
 
@@ -325,7 +343,9 @@ def solve_at(
     """
     t, numbers, error = at
     problem = _problem(values, merges, pruning)
-    return core.solve_at(problem, t, reals(numbers), error, answer, current_stop())
+    return core.solve_at(
+        problem, t, reals(numbers), error, layers.answer, layers.near_alpha, current_stop()
+    )
 
 
 def _problem(values: Values, merges: Merges, pruning: Pruning) -> core.Problem:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +34,7 @@ from certune.families.linkage.revision import (
     swept_again,
     windows_around,
 )
-from certune.families.linkage.sweeping import STRICT_ZONE, Engine
+from certune.families.linkage.sweeping import STRICT_ZONE, Engine, Manner, is_narrow
 from certune.families.linkage.utility import IntegerRatios
 from certune.kernels.linkage import (
     Pruning,
@@ -44,7 +45,6 @@ from certune.kernels.linkage import (
     unsettled_splits,
 )
 
-NARROW_GAP = 1e-9
 # Up to so many intervals are looked at one by one, which takes less time than arrays do.
 FEW = 16
 
@@ -68,6 +68,27 @@ class _Pieces:
         self.values.append(value)
 
 
+class Looking(NamedTuple):
+    """How the function of a line is found.
+
+    Attributes
+    ----------
+    engine : {"follow", "search"}
+        That of the first sweep.
+    closer : callable, optional
+        Finds the function on a narrow interval where changes nearly coincide; None if it cannot.
+    name : str
+        Of the coordinate.
+    """
+
+    engine: Engine = "follow"
+    closer: Callable[[float, float], PiecewiseFunction | None] | None = None
+    name: str = "t"
+
+
+FOLLOWED = Looking()
+
+
 def assemble(
     courses: Sequence[Course],
     pruning: Pruning,
@@ -75,53 +96,70 @@ def assemble(
     value_at: Callable[[float | Fraction], Fraction],
     value_range: tuple[Fraction, Fraction],
     special: Sequence[float | Fraction] = (),
-    name: str = "t",
-    engine: Engine = "follow",
+    looking: Looking = FOLLOWED,
 ) -> PiecewiseFunction:
     """The exact utility along the courses, which overlap in a few neighbouring floats at most.
 
     ``scores`` gives the utilities of partitions, the rows of an array.  ``value_at`` is the plain
     algorithm at one parameter; it decides at points that exact ties can single out: the ends,
     ``special`` points, and simple fractions inside a gap.  A special point that is no float lies in
-    a gap between its neighbours.  The ``engine`` is that of the first sweep.
+    a gap between its neighbours.
     """
     found = sorted(t for t in special if isinstance(t, float))
     seen = set(found)
     strict, narrowed = list[Window](), set[Window]()
-    parts = [part for course in courses for part in swept(course, pruning, found, engine=engine)]
+    closely: dict[Window, PiecewiseFunction | None] = {}
+    manner = Manner(looking.engine, leaves_near_ties=looking.closer is not None)
+    parts = [part for course in courses for part in swept(course, pruning, found, manner=manner)]
+    manner = manner._replace(engine="search")
     while True:
         ranking, denominator, ranks = _ranked(scores(_partitions(parts)), value_range)
         pieces, changed = _pieces(parts, ranks, len(ranking) - 1, seen)
         looks = list(zip(parts, changed, strict=True))
         if windows := _wide_windows(pieces, strict):
             strict += windows
-            sweep = partial(swept, pruning=pruning, special=found, wide_zone=STRICT_ZONE)
+            sweep = partial(
+                swept, pruning=pruning, special=found, wide_zone=STRICT_ZONE, manner=manner
+            )
             parts = swept_again(parts, windows, sweep)
-        elif suspects := sorted(_unsettled_points(pieces) - seen):
+        elif looking.closer is not None and (
+            windows := [gap for gap in _unclear_gaps(pieces) if gap not in closely]
+        ):
+            closely.update((gap, looking.closer(*gap)) for gap in windows)
+        elif suspects := sorted(_unsettled_points(pieces, closely) - seen):
             seen.update(suspects)
             tied = [t for t in suspects if not all(cut_zones(*look, t) for look in looks)]
             found = sorted({*found, *tied})
             sweep = partial(swept, pruning=pruning, special=found)
             parts = swept_again(parts, windows_around(tied), sweep)
-        elif windows := [gap for gap in _open_gaps(pieces) if gap not in narrowed]:
+        elif windows := [
+            gap for gap in _open_gaps(pieces) if gap not in narrowed and not closely.get(gap)
+        ]:
             narrowed.update(windows)
             for look, gap in product(looks, windows):
                 narrow_zones(*look, gap)
         else:
             break
     low, high = courses[0].low, courses[-1].high
-    alone = {*special, *found, *_unsettled_points(pieces)}
+    alone = {*special, *found, *_unsettled_points(pieces, closely)}
     alone.update(t for t, rank in zip(pieces.starts, pieces.values, strict=True) if rank < 0)
     alone.update(*(part.leaves.tied_edges for part in parts), _likely_ties(parts))
     alone = {t for t in alone if low <= t <= high}
     singles = {t: value_at(t) for t in sorted(alone)}
-    whole = math.lcm(denominator, *(value.denominator for value in singles.values()))
+    seen_closely = [function for function in closely.values() if function is not None]
+    whole = math.lcm(
+        denominator,
+        *(value.denominator for value in singles.values()),
+        *(function.denominator for function in seen_closely),
+    )
     numerators = [top * (whole // denominator) for top in ranking]
     pieces.values = [numerators[rank] for rank in pieces.values]
     pieces.gaps = [(numerators[least], numerators[most]) for least, most in pieces.gaps]
+    for function in seen_closely:
+        _fill_gap(pieces, function, whole)
     for t, value in singles.items():
         _insert(pieces, t, _numerator(value, whole))
-    return _function(pieces, whole, name)
+    return _function(pieces, whole, looking.name)
 
 
 def _function(pieces: _Pieces, denominator: int, name: str) -> PiecewiseFunction:
@@ -222,7 +260,7 @@ def _wide_windows(pieces: _Pieces, tried: Sequence[Window]) -> list[Window]:
     return [
         (2.0 * stop - start, 2.0 * start - stop)
         for stop, start in zip(pieces.stops[:-1], pieces.starts[1:], strict=True)
-        if not _narrow(stop, start)
+        if not is_narrow(stop, start)
         and not any(low <= stop and start <= high for low, high in tried)
     ]
 
@@ -233,23 +271,30 @@ def _open_gaps(pieces: _Pieces) -> list[Window]:
     for i, (least, most) in enumerate(pieces.gaps):
         low, high = sorted(pieces.values[i : i + 2])
         stop, start = pieces.stops[i], pieces.starts[i + 1]
-        if 0 <= low and (least < low or most > high) and _narrow(stop, start):
+        if 0 <= low and (least < low or most > high) and is_narrow(stop, start):
             found.append((stop, start))
     return found
 
 
-def _narrow(low: float, high: float) -> bool:
-    return high - low <= NARROW_GAP * max(1.0, abs(low))
+def _unclear_gaps(pieces: _Pieces) -> list[Window]:
+    """Narrow gaps with more than one plain change of the utility, as far as is known."""
+    likely = set(_with_simple_numbers(pieces.stops[:-1], pieces.starts[1:]).tolist())
+    likely.update(i for i in range(len(pieces.gaps)) if min(pieces.values[i : i + 2]) < 0)
+    gaps = [(pieces.stops[i], pieces.starts[i + 1]) for i in likely]
+    return sorted({*_open_gaps(pieces), *(gap for gap in gaps if is_narrow(*gap))})
 
 
-def _unsettled_points(pieces: _Pieces) -> set[float]:
+def _unsettled_points(
+    pieces: _Pieces, closely: Mapping[Window, PiecewiseFunction | None]
+) -> set[float]:
     """Simple fractions in gaps: where comparisons tie, it is usually exactly there.
 
     A sweep that knows of such a point settles the order on both sides of it.  The gap ends at it if
     the last sweep had an edge there by chance.
     """
     likely = _with_simple_numbers(pieces.stops[:-1], pieces.starts[1:]).tolist()
-    points = (_nice_point(pieces.stops[i], pieces.starts[i + 1]) for i in likely)
+    gaps = ((pieces.stops[i], pieces.starts[i + 1]) for i in likely)
+    points = (_nice_point(*gap) for gap in gaps if not closely.get(gap))
     return {t for t in points if t is not None}
 
 
@@ -267,7 +312,7 @@ def _nice_point(low: float, high: float) -> float | None:
 
     Next to 0 every gap has numbers of few digits; they count from the point on.
     """
-    if not _narrow(low, high):
+    if not is_narrow(low, high):
         return None
     t = simplest(low, high)
     few_digits = is_simple(t) and math.ldexp(t, SIMPLE_BITS).is_integer()
@@ -343,3 +388,25 @@ def _insert(pieces: _Pieces, t: float | Fraction, value: int) -> None:
         pieces.stops[i : i + 1] = [entry[1] for entry in kept]
         pieces.values[i : i + 1] = [entry[2] for entry in kept]
         pieces.gaps[i:i] = [gap] * (len(kept) - 1)
+
+
+def _fill_gap(pieces: _Pieces, function: PiecewiseFunction, denominator: int) -> None:
+    """Put what is known of a gap, its ends included, into its place; nothing if it is no gap."""
+    i = bisect_right(pieces.starts, function.low) - 1
+    if pieces.stops[i] != function.low or pieces.starts[i + 1] != function.high:
+        return
+    factor = denominator // function.denominator
+    values = [int(top) * factor for top in function.numerators]
+    starts, stops = list(map(float, function.starts)), list(map(float, function.stops))
+    starts[0], stops[-1] = pieces.starts[i], pieces.stops[i + 1]
+    known = pieces.values[i : i + 2]
+    if starts[0] == function.low:
+        known[0] = values[0]
+    if stops[-1] == function.high:
+        known[1] = values[-1]
+    if known != [values[0], values[-1]]:
+        raise AssertionError(f"two values beside the gap behind t = {function.low!r}")
+    bounds = zip(function.gap_lower, function.gap_upper, strict=True)
+    pieces.gaps[i : i + 1] = [(int(least) * factor, int(most) * factor) for least, most in bounds]
+    pieces.starts[i : i + 2], pieces.stops[i : i + 2] = starts, stops
+    pieces.values[i : i + 2] = values

@@ -38,6 +38,8 @@ from certune.kernels.linkage import (
 Floats = NDArray[np.float64]
 
 LARGEST_EXPONENT_RANGE = 600.0
+LARGEST_LOG = 640.0  # of distances whose near ties are decided with twice the digits
+LARGEST_MOVE = 2**20  # alpha is that many times as large as its moves there
 KIND_OF = {"min-max": MINMAX, "power-mean": MEAN, "energy": ENERGY}
 
 
@@ -131,6 +133,27 @@ class Course:
             box_cox=self.kind != ENERGY,
         )
 
+    @property
+    def has_one_distance(self) -> bool:
+        """Are values powers of one fixed distance, whose bits are the pair codes?"""
+        return self.mode == POWER and self.ordered and self.kind in (MEAN, MINMAX, ENERGY)
+
+    @cached_property
+    def near_alpha(self) -> tuple[float, float, float] | None:
+        """Alpha at t = 0 as a sum of two floats, and its slope, if it hardly moves on the course.
+
+        Near ties are decided with that. Not where alpha is 0, or so small that it may become 0.
+        """
+        if not self.has_one_distance:
+            return None
+        value, slope = self.line.exact_alpha[0]
+        moves = abs(slope) * Fraction(max(abs(self.low), abs(self.high)))
+        least, most = self.instance.log_ranges[0]
+        if moves * LARGEST_MOVE > abs(value) or value == 0 or max(-least, most) > LARGEST_LOG:
+            return None
+        near = float(value)
+        return near, float(value - Fraction(near)), float(slope)
+
     @cached_property
     def reach(self) -> tuple[float, float]:
         """The ends, or the floats next to them if values meet in between."""
@@ -180,8 +203,11 @@ def make_course(
         logs = _log(combined(weights, instance.distances, shift))
         smallest, largest = float(logs.min()), float(logs.max())
         combining = (len(weights) + 1) * UNIT
-    error = 2 * UNIT * (1.0 + max(abs(smallest), abs(largest))) + combining
     span = largest - smallest
+    # A rounded alpha moves logarithms, but for a common factor, like an error of theirs.
+    error = 2 * UNIT * (1.0 + max(abs(smallest), abs(largest))) + combining
+    if isinstance(line.alpha[0][0], Fraction):
+        error += 2 * UNIT * span
     _check_exponents(power, span, low, high)
     return Course(
         *(instance, line, kind, POWER, logs, logs, power, error, low, high, (logs, logs), span),

@@ -31,9 +31,10 @@ from certune.box import Box
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import LONGEST_WORD, BoxBound, Family, Params, PlaneCut
-from certune.families.linkage.assembly import assemble
+from certune.families.linkage.assembly import Looking, assemble
 from certune.families.linkage.balancing import other_coordinate
 from certune.families.linkage.boxes import BoxProblem, Reuse
+from certune.families.linkage.closeness import close_up
 from certune.families.linkage.company import by_points, plain_cuts
 from certune.families.linkage.course import Course, course_at, make_course
 from certune.families.linkage.heights import merge_heights
@@ -416,7 +417,8 @@ class Linkage(Family):
             return PiecewiseFunction.constant(segment.low, segment.high, value, name=name)
         other = other_coordinate(instance, line, segment.low, segment.high)
         if other is None:
-            return self._dual_on(instance, line, (segment.low, segment.high), value_at, name)
+            looking = Looking(self._engine, self._closer_look(instance, line, name), name)
+            return self._dual_on(instance, line, (segment.low, segment.high), value_at, looking)
 
         def value_at_place(s: float | Fraction) -> Fraction:
             t = simplified(other.place(s))
@@ -424,8 +426,19 @@ class Linkage(Family):
                 return value_at(t)
             return self._run_at(make_course(instance, other.at(s), 0.0, 0.0))
 
-        function = self._dual_on(instance, other.line, (0.0, other.length), value_at_place, name)
+        looking = Looking(self._engine, name=name)
+        ends = 0.0, other.length
+        function = self._dual_on(instance, other.line, ends, value_at_place, looking)
         return other.carried_back(function, name)
+
+    def _closer_look(
+        self, instance: ClusteringInstance, line: Line, name: str
+    ) -> Callable[[float, float], PiecewiseFunction | None] | None:
+        """What finds the utility on a narrow window, if near ties there can be told apart."""
+        fixed = not any(slope for _, slope in line.weights)
+        if line.product or line.infinite or not fixed or instance.n_metrics > 1:
+            return None
+        return lambda low, high: self._closely(instance, line, low, high, name)
 
     def _dual_on(
         self,
@@ -433,7 +446,7 @@ class Linkage(Family):
         line: Line,
         ends: tuple[float, float],
         value_at: Callable[[float | Fraction], Fraction],
-        name: str,
+        looking: Looking,
     ) -> PiecewiseFunction:
         """Utility along a line that moves; ``value_at`` is the plain algorithm at one place."""
         courses, special = courses_along(instance, line, *ends)
@@ -444,9 +457,23 @@ class Linkage(Family):
             value_at,
             (self.utility.low, self.utility.high),
             special,
-            name,
-            engine=self._engine,
+            looking,
         )
+
+    def _closely(
+        self, instance: ClusteringInstance, line: Line, low: float, high: float, name: str
+    ) -> PiecewiseFunction | None:
+        """Utility on a narrow window of a line on which alpha alone moves."""
+        view = close_up(line, low, high)
+        if view is None:
+            return None
+
+        def value_at(s: float | Fraction) -> Fraction:
+            return self._run_at(make_course(instance, view.at(s), 0.0, 0.0))
+
+        looking = Looking("search", name=name)
+        function = self._dual_on(instance, view.line, view.ends, value_at, looking)
+        return view.carried_back(function, name)
 
     @property
     def releases_lock(self) -> bool:

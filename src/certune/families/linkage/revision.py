@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from certune.deadline import check_time
 from certune.families.linkage.comparison import Comparison
 from certune.families.linkage.course import Course, restricted
-from certune.families.linkage.sweeping import WIDE_ZONE, Engine, Leaves, sweep_course
+from certune.families.linkage.sweeping import SEARCHED, WIDE_ZONE, Leaves, Manner, sweep_course
 from certune.kernels.linkage import Pruning
 
 WINDOW = 2.0**-20  # half width of a window around a point, relative to max(1, |t|)
@@ -49,11 +49,11 @@ def swept(
     pruning: Pruning,
     special: Sequence[float],
     wide_zone: float = WIDE_ZONE,
-    engine: Engine = "search",
+    manner: Manner = SEARCHED,
 ) -> list[Part]:
     """The parts that a sweep of the course gives; see `sweep_course`."""
     ranges = (course.reach,)
-    found = sweep_course(course, pruning, special, wide_zone, engine)
+    found = sweep_course(course, pruning, special, wide_zone, manner)
     return [Part(course, leaves, ranges) for leaves in found]
 
 

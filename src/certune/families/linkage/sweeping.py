@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,25 @@ ENERGY_TOLERANCE = 1e-9
 # Zones of a change may fill this share of an interval; the second one if gaps stay wide.
 WIDE_ZONE, STRICT_ZONE = 0.25, 0.05
 
+# Intervals narrower than this, relative to max(1, |t|), may be looked at closely.
+NARROW = 1e-9
+
 Engine = Literal["follow", "search"]
+
+
+class Manner(NamedTuple):
+    """How a course is swept: by which engine, and whether near ties are left to a closer look."""
+
+    engine: Engine
+    leaves_near_ties: bool = False
+
+
+SEARCHED = Manner("search")
+
+
+def is_narrow(low: float, high: float) -> bool:
+    """Is an interval so narrow that changes of order in it nearly coincide?"""
+    return high - low <= NARROW * max(1.0, abs(low))
 
 
 @dataclass(frozen=True)
@@ -136,12 +154,19 @@ class _Patience:
 class _ExactLayer:
     """Answers the questions of one search.
 
-    At the ``ties`` an order may be that just inside an interval.
+    At the ``ties`` an order may be that just inside an interval. With ``leaves_near_ties`` no
+    question about a narrow interval is answered: it is looked at closely later on.
     """
 
-    def __init__(self, course: Course, ties: frozenset[float] = frozenset()) -> None:
+    def __init__(
+        self,
+        course: Course,
+        ties: frozenset[float] = frozenset(),
+        leaves_near_ties: bool = False,
+    ) -> None:
         self._course = course
         self._ties = ties
+        self._leaves_near_ties = leaves_near_ties
         self._patience = _Patience()
         self.tied_edges: set[float] = set()
 
@@ -151,6 +176,8 @@ class _ExactLayer:
         """Order of the marked cluster pairs, or where it changes; see `kernel.Answering`."""
         at_end = kind in (kernel.AT_LOW_END, kernel.AT_HIGH_END)
         if self._patience.ended:
+            return UNKNOWN if at_end else HOPELESS
+        if self._leaves_near_ties and low < high and is_narrow(low, high):
             return UNKNOWN if at_end else HOPELESS
         if not self._patience.lasts(low, high):
             return UNKNOWN
@@ -193,7 +220,8 @@ def solve_at(
     pairs = course.pair_functions.with_codes(point_codes(course))
     values = Values(course.kind, pairs, 0.0, -1.0 if ascending else 1.0)
     at = course.low, numbers, error
-    found = kernel.solve_at(values, merges, pruning, at, _ExactLayer(course))
+    exact = kernel.Layers(_ExactLayer(course), course.near_alpha)
+    found = kernel.solve_at(values, merges, pruning, at, exact)
     if found is None:
         alpha = ", ".join(f"{value + slope * course.low!r}" for value, slope in course.line.alpha)
         raise UndecidedError(
@@ -207,7 +235,7 @@ def sweep_course(
     pruning: Pruning,
     special: Sequence[float],
     wide_zone: float = WIDE_ZONE,
-    engine: Engine = "search",
+    manner: Manner = SEARCHED,
 ) -> list[Leaves]:
     """All leaves along the course; ``special`` points and the ends may be exact ties.
 
@@ -225,7 +253,7 @@ def sweep_course(
     values = Values(course.kind, course.pair_functions, offset, course.span)
     ties = np.array([course.low, *special, course.high])
     leaves = []
-    if engine == "follow" and _can_be_followed(course, pruning):
+    if manner.engine == "follow" and _can_be_followed(course, pruning):
         found, left_over, n_trees = kernel.follow(
             values,
             merges,
@@ -241,9 +269,10 @@ def sweep_course(
         leaves.append(Leaves(*found, tied, n_trees))
         panels = _joined(left_over, panels[1:, 0])
     if len(panels):
-        exact = _ExactLayer(course, frozenset(ties.tolist()))
+        exact = _ExactLayer(course, frozenset(ties.tolist()), manner.leaves_near_ties)
         searched = (panels, _among(panels, ties))
-        found = kernel.search(values, merges, pruning, searched, wide_zone, exact)
+        layers = kernel.Layers(exact, course.near_alpha)
+        found = kernel.search(values, merges, pruning, searched, wide_zone, layers)
         leaves.append(Leaves(*found, frozenset(exact.tied_edges)))
     for part in leaves:
         intervals = part.intervals
