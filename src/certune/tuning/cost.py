@@ -40,6 +40,8 @@ from certune.tuning.instances import checked_family, checked_instances, instance
 WORKING = 6.0
 # Runs whose instances took less than this many seconds together leave no trace in the store.
 WORTH_LEARNING = 0.5
+# Instances of a run that are learned from, evenly chosen.
+MOST_LEARNED = 1000
 # Instances of a trial.
 MOST_TRIED = 5
 # Warnings are for what exceeds a limit by this factor: forecasts are rough.
@@ -217,9 +219,10 @@ def _warn(words: str, depth: int) -> None:
 
 def learn_costs(family: Family, finished: Sequence[tuple[Any, DualFunction, float]]) -> None:
     """Keep what finished instances have cost: instance, function, and seconds of work on it."""
-    seconds = [took for _, _, took in finished]
-    if sum(seconds) < WORTH_LEARNING:
+    if sum(took for _, _, took in finished) < WORTH_LEARNING:
         return
+    finished = finished[:: 1 + len(finished) // MOST_LEARNED]
+    seconds = [took for _, _, took in finished]
     sizes = sizes_of(family, [instance for instance, _, _ in finished])
     memory = [held_bytes(instance) + held_bytes(dual) for instance, dual, _ in finished]
     CostStore.of_user().learn(_keys(family), sizes, seconds, memory)
