@@ -19,7 +19,7 @@ from certune.kernels.programs import Coefficients
 from certune.pfaffian.evaluation import ball_of, ball_sign, enclose, memory_of
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.graph import postorder
-from certune.pfaffian.operations import ADD, DIVIDE, MULTIPLY, SUBTRACT
+from certune.pfaffian.operations import ADD, DIVIDE, EXP, MULTIPLY, POWER, SUBTRACT
 from certune.pfaffian.scaling import is_positive, logarithm
 
 # Two limbs of balls, as 80 bits would take, for lines of twice the digits of floats.
@@ -109,10 +109,35 @@ def _scaled_form(node: Expression) -> Affine | None:
     """Return the logarithm of a positive expression as an affine function."""
     memory = memory_of(node)
     if "affine logarithm" not in memory:
-        form = affine_form(logarithm(node)) if is_positive(node) else None
+        with flint.ctx.workprec(PRECISION):
+            form = _logarithm_form(node)
+        if form is None and is_positive(node):
+            form = affine_form(logarithm(node))
         memory["affine logarithm"] = form
     found: Affine | None = memory["affine logarithm"]
     return found
+
+
+def _logarithm_form(node: Expression) -> Affine | None:
+    """The logarithm of products and powers of positive numbers, without an expression for it."""
+    operation, arguments = node.operation, node.arguments
+    if node.value is not None:
+        if node.value <= 0:
+            return None
+        return Affine(Fraction(0) if node.value == 1 else ball_of(node.value).log(), {})
+    if operation is EXP:
+        return affine_form(arguments[0])
+    if operation is POWER:
+        base, exponent = _logarithm_form(arguments[0]), affine_form(arguments[1])
+        if base is None or exponent is None or base.slopes:
+            return None
+        return _scaled(exponent, base.offset, _times)
+    if operation in (MULTIPLY, DIVIDE):
+        first, second = map(_logarithm_form, arguments)
+        if first is None or second is None:
+            return None
+        return _combined(first, second, _plus if operation is MULTIPLY else _minus)
+    return None
 
 
 def _composed(item: Expression) -> Affine | None:

@@ -103,7 +103,7 @@ class Oracle(ABC):
         Where results of operators are kept, for one who runs the same program often.
     """
 
-    made: dict[tuple[Any, int, int], tuple[Any, ...]] | None = None
+    made: dict[tuple[Any, ...], tuple[Any, ...]] | None = None
 
     @property
     def n_decisions(self) -> int:
@@ -170,9 +170,8 @@ class deciding:  # noqa: N801 - used like a function
         _ORACLE.reset(self._token)
 
 
-def current_oracle() -> Oracle | None:
-    """Return the oracle of this context, None outside of running programs."""
-    return _ORACLE.get()
+# The oracle of this context, None outside of running programs.
+current_oracle: Callable[[], Oracle | None] = _ORACLE.get
 
 
 class outside_programs(ContextDecorator):  # noqa: N801 - used like a function

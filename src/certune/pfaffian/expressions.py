@@ -56,6 +56,9 @@ _NODES: WeakValueDictionary[Any, Expression] = WeakValueDictionary()
 
 Point = Mapping[str, Any]
 
+# Equal numbers of these types are the same constant, and have the same hash.
+_QUICK_NUMBERS = frozenset((int, float))
+
 
 class Expression:
     """A function of real parameters, built from operators.
@@ -521,6 +524,35 @@ def as_expression(value: Any) -> Expression:
 
 
 def _binary(operation: Operation, first: Any, second: Any) -> Expression:
+    oracle = current_oracle()
+    made = None if oracle is None else oracle.made
+    if oracle is None or made is None:
+        return _converted(operation, first, second)
+    # By numbers and addresses, told apart by their places.
+    key: tuple[Any, ...]
+    if type(first) is not Expression:
+        if type(first) not in _QUICK_NUMBERS:
+            return _converted(operation, first, second)
+        key = (operation, first, id(second), 1)
+    elif type(second) is not Expression:
+        if type(second) not in _QUICK_NUMBERS:
+            return _converted(operation, first, second)
+        key = (operation, id(first), second, 2)
+    else:
+        key = (operation, id(first), id(second))
+    known = made.get(key)
+    if known is None:
+        n_decisions = oracle.n_decisions
+        found = _converted(operation, first, second)
+        if oracle.n_decisions != n_decisions:
+            return found  # whether it has a value was decided, and may be decided otherwise
+        # With its arguments, so that their addresses name no others.
+        known = made[key] = (found, first, second)
+    result: Expression = known[0]
+    return result
+
+
+def _converted(operation: Operation, first: Any, second: Any) -> Expression:
     if not isinstance(first, Expression):
         if not _is_number(first) or isinstance(first, PlainFloat):
             return NotImplemented  # type: ignore[no-any-return]
@@ -529,20 +561,7 @@ def _binary(operation: Operation, first: Any, second: Any) -> Expression:
         if not _is_number(second) or isinstance(second, PlainFloat):
             return NotImplemented  # type: ignore[no-any-return]
         second = constant(second)
-    oracle = current_oracle()
-    if oracle is None or oracle.made is None:
-        return _applied(operation, (first, second))
-    key = (operation, id(first), id(second))
-    known = oracle.made.get(key)
-    if known is None:
-        n_decisions = oracle.n_decisions
-        made = _applied(operation, (first, second))
-        if oracle.n_decisions != n_decisions:
-            return made  # whether it has a value was decided, and may be decided otherwise
-        # With its arguments, so that their addresses name no others.
-        known = oracle.made[key] = (made, first, second)
-    found: Expression = known[0]
-    return found
+    return _applied(operation, (first, second))
 
 
 def _rounded_quotient(first: Any, second: Any) -> Expression:

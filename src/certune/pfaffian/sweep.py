@@ -126,7 +126,7 @@ class _Predicates:
         self._sides: list[Expression] = []
         self._decisions: dict[tuple[int, int, int], _Decision] = {}
         # Results of operators by the addresses of their arguments, kept alive beside.
-        self.made: dict[tuple[Any, int, int], tuple[Any, ...]] = {}
+        self.made: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.sorted_keys: dict[int, _SortedKeys] = {}
         self.count = 0
 
@@ -826,9 +826,9 @@ class _Sweeper:
         return _Gap(tuple(values), has_hole) if values else _UNKNOWN
 
 
-def _is_among(value: Expression, others: tuple[Expression | None, ...]) -> bool:
+def _is_among(value: Expression, sides: tuple[Expression, Expression | None]) -> bool:
     """Is it one of these expressions? The same expression is the same object."""
-    return any(value is other for other in others)
+    return value is sides[0] or value is sides[1]
 
 
 def _ties_go_one_way(last: _Pass, current: _Pass, low: float, high: float) -> bool:

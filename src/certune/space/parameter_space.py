@@ -58,7 +58,7 @@ class ParameterSpace:
         """Number of free real coordinates."""
         return sum(parameter.n_free for parameter in self.parameters)
 
-    @property
+    @cached_property
     def discrete(self) -> tuple[Integer | Categorical, ...]:
         """Parameters with finitely many settings."""
         return tuple(item for item in self.parameters if isinstance(item, (Integer, Categorical)))

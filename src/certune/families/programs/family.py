@@ -225,9 +225,9 @@ class ProgramFamily(Family):
         Along a line a discrete parameter is the number next to the coordinate, by branches; halves
         go up.
         """
-        stepped = (*self._space.discrete, *([self._stepped] if self._stepped else []))
-        if not stepped and not self._settings:
+        if not (self._settings or self._stepped or self._space.discrete):
             return parameters
+        stepped = (*self._space.discrete, *([self._stepped] if self._stepped else []))
         values = Parameters(parameters) | self._settings
         for item in stepped:
             if isinstance(item, Integer):
@@ -573,6 +573,8 @@ class ProgramFamily(Family):
         moving = parameters_along(segment)
 
         def run(t: Expression) -> Any:
+            if t.name == name:
+                return self._follow(instance, Parameters(moving))
             values = {key: _at(value, name, t) for key, value in moving.items()}
             return self._follow(instance, Parameters(values))
 
@@ -669,8 +671,6 @@ def _joined(found: Sweep) -> tuple[list[Piece], list[tuple[Expression, ...] | No
 
 
 def _at(value: Any, name: str, t: Expression) -> Any:
-    if t.name == name:
-        return value
     if isinstance(value, tuple):
         return tuple(entry.substitute({name: t}) for entry in value)
     return value.substitute({name: t})
