@@ -2,9 +2,11 @@
 
 import functools
 import itertools
+import math
 from fractions import Fraction
 
 import flint
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,3 +104,43 @@ def test_orders_of_scores_with_exponents_are_right_everywhere(items):
             expected = ball_score_ranks(items, t)
             if expected is not None:
                 assert dual.enclose_exact(t) == (expected, expected)
+
+
+def middle_wins(items, parameters):
+    keys = [v / s ** parameters["t"] for v, s in items]
+    return int(argmax(keys) == 0)
+
+
+def middle_leads(items, parameters):
+    keys = [v / s ** parameters["t"] for v, s in items]
+    return int(argsort(keys, descending=True)[0] == 0)
+
+
+@pytest.mark.parametrize("program", [middle_wins, middle_leads])
+@pytest.mark.parametrize(
+    ("items", "place"),
+    [
+        (((2, 3), (4, 9), (1, 1)), math.log(2) / math.log(3)),
+        # Here the nearest bracket is that of the next winner.
+        (((39, 5), (351, 125), (13, 1)), math.log(3) / math.log(5)),
+    ],
+)
+def test_three_scores_that_meet_at_an_irrational_place(program, items, place):
+    """All tie there, where the first is chosen, and nowhere else."""
+    dual = ct.ProgramFamily(program, ct.Real("t", 0, 1)).dual(items)
+    ((low, high),) = dual.breakpoints
+    assert low < place < high and high - low < 1e-12
+    assert dual.enclose_exact(low / 2 + high / 2) == (0, 1)
+    assert dual(low - 0.1) == dual(high + 0.1) == 0.0
+
+
+def test_a_choice_follows_the_upper_envelope():
+    lines = [(Fraction(k * k, 7), Fraction(-k, 3)) for k in range(12)]
+    family = ct.ProgramFamily(
+        lambda lines, p: Fraction(argmax([a + b * p["t"] for a, b in lines]), 99),
+        ct.Real("t", -9, 40),
+    )
+    dual = family.dual(tuple(lines))
+    for t in (k / 11 - 9 for k in range(0, 539, 7)):
+        values = [a + b * Fraction(t) for a, b in lines]
+        assert dual.enclose_exact(t) == (Fraction(values.index(max(values)), 99),) * 2

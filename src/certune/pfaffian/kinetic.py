@@ -1,4 +1,4 @@
-"""Keys of a sort that are straight lines: their order along the whole line as one list of events.
+"""Keys of a sort, or of a choice, that are straight lines: their order as one list of events.
 
 The compiled core follows the order from a place on and lists the exchanges of neighbours with
 proved brackets.  A pass of a sweep then needs no comparison: it carries out the exchange that it
@@ -7,10 +7,17 @@ has passed, and knows the next one.  Where two exchanges cannot be told apart th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from certune.exact.dyadics import holds_simple
-from certune.kernels.programs import KineticOrder, kinetic_order
+from certune.kernels.programs import (
+    Coefficients,
+    KineticOrder,
+    crossing,
+    kinetic_order,
+    sign_at,
+)
 from certune.pfaffian.affine import score_lines
 from certune.pfaffian.expressions import Expression
 
@@ -123,3 +130,68 @@ class KineticKeys:
     def _pair(self, place: int) -> Pair:
         i, j = self.order[place], self.order[place + 1]
         return (i, j) if i < j else (j, i)
+
+
+class KineticWinner:
+    """The largest of keys that are straight lines, or whose logarithms are, along the line.
+
+    Parameters
+    ----------
+    keys : sequence of Expression
+        What is compared, in one parameter.
+    stop : float
+        Where the line ends.
+
+    Attributes
+    ----------
+    winner : int
+        The index of the largest key at the place of the last `advance`, of equal ones the first.
+    coming : int or None
+        Who takes its place next.
+    bracket : pair of float
+        Where that happens, at the end if nobody does; nothing else happens there.
+    """
+
+    def __init__(self, keys: Sequence[Expression], stop: float) -> None:
+        lines = score_lines(keys) if any(key.parameters for key in keys) else None
+        self._lines = None if lines is None else [line.coefficients for line in lines]
+        self._keys, self._stop = keys, stop
+        self._known_from = math.inf
+        self.winner = 0
+        self.coming: int | None = None
+        self.bracket = (stop, stop)
+
+    def advance(self, t: float) -> bool:
+        """Go to the place just right of `t`; say whether all is known there up to `bracket`."""
+        if self._lines is None:
+            return False
+        if not self._known_from <= t <= self.bracket[0]:
+            self._known_from = t if self._look_ahead(self._lines, t) else math.inf
+        return self._known_from <= t
+
+    def _look_ahead(self, lines: list[Coefficients], t: float) -> bool:
+        values = [line[0] + line[3] * t for line in lines]
+        winner = max(range(len(lines)), key=values.__getitem__)
+        winner = next(i for i, key in enumerate(self._keys) if key is self._keys[winner])
+        best, meetings = lines[winner], []
+        for other, line in enumerate(lines):
+            if self._keys[other] is self._keys[winner]:
+                continue
+            if sign_at(best, line, t) <= 0:
+                return False
+            # A difference that is positive here and at the end is positive between.
+            if sign_at(best, line, self._stop) > 0:
+                continue
+            place = crossing(best, line)
+            if place is None or place.sign_after > 0:
+                return False
+            meetings.append((place.below, place.above, other))
+        meetings.sort()
+        self.winner, self.coming, self.bracket = winner, None, (self._stop, self._stop)
+        if meetings:
+            below, above, self.coming = meetings[0]
+            self.bracket = (below, above)
+            # Nobody else may come close while the winner changes.
+            if above >= self._stop or any(each[0] < above for each in meetings[1:]):
+                return False
+        return True

@@ -33,7 +33,7 @@ from certune.pfaffian.decisions import (
 )
 from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.expressions import Expression, constant, parameter
-from certune.pfaffian.kinetic import KineticKeys
+from certune.pfaffian.kinetic import KineticKeys, KineticWinner
 from certune.pfaffian.programs import exact_number
 from certune.pfaffian.signs import Cell, Line, SignMap
 
@@ -128,6 +128,8 @@ class _Predicates:
         # Results of operators by the addresses of their arguments, kept alive beside.
         self.made: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.sorted_keys: dict[int, _SortedKeys] = {}
+        # By the addresses of keys, which each of them keeps.
+        self._choices: dict[tuple[int, ...], _Choice] = {}
         self.count = 0
 
     def decision(
@@ -159,6 +161,14 @@ class _Predicates:
             stop = _up_to_root_at_end(signs, index, relation)
         holds = cell.sign in relation.signs
         return _Decision(holds, signs, relation, cell.low, stop, cell.high, resume)
+
+    def choice(self, keys: Sequence[Expression]) -> _Choice:
+        """Return what is known about a choice among some keys."""
+        name = tuple(map(id, keys))
+        known = self._choices.get(name)
+        if known is None:
+            known = self._choices[name] = _Choice(list(keys), self.high)
+        return known
 
     def find(self, first: Expression, second: Expression) -> tuple[SignMap, int]:
         """Return a sign map and the factor that turns it into that of ``first - second``."""
@@ -456,6 +466,64 @@ class _SortedKeys:
         }
 
 
+class _Choice:
+    """The largest of some keys, kept from pass to pass.
+
+    Parameters
+    ----------
+    keys : list of Expression
+        The keys.
+    stop : float
+        Where the line ends.
+    """
+
+    def __init__(self, keys: list[Expression], stop: float) -> None:
+        self._keys = keys
+        self.kinetic = KineticWinner(keys, stop)
+        self._winner = -1
+        # The decision that the winner has won, behind the last change, and until the next one.
+        self._since: _Decision | None = None
+        self._until: _Decision | None = None
+        self._behind: tuple[int, _Decision] | None = None
+        self._bracket = (math.nan, math.nan)
+
+    def exchange(self, predicates: _Predicates) -> list[_Decision] | None:
+        """Decisions about the last and the next winner; None if the next one reaches too far."""
+        kinetic = self.kinetic
+        if (kinetic.winner, kinetic.bracket) != (self._winner, self._bracket):
+            came = self._behind is not None and self._behind[0] == kinetic.winner
+            self._since = self._behind[1] if came and self._behind is not None else None
+            self._winner, self._bracket = kinetic.winner, kinetic.bracket
+            self._until = self._behind = None
+            if kinetic.coming is not None:
+                found = self._decisions(predicates, kinetic.winner, kinetic.coming)
+                if found is None:
+                    self._winner = -1
+                    return None
+                self._until, self._behind = found[0], (kinetic.coming, found[1])
+        return [each for each in (self._until, self._since) if each is not None]
+
+    def _decisions(
+        self, predicates: _Predicates, winner: int, coming: int
+    ) -> tuple[_Decision, _Decision] | None:
+        """That the winner wins up to the bracket, and that the next one wins behind it."""
+        signs, factor = predicates.find(self._keys[winner], self._keys[coming])
+        if len(signs.cells) != 3:
+            return None
+        before, bracket, after = signs.cells
+        if bracket.low < self.kinetic.bracket[0] or bracket.high > self.kinetic.bracket[1]:
+            return None
+        # Of equal ones the first is chosen; the sign map may be that of the negative difference.
+        wins = Relation.AT_LEAST if winner < coming else Relation.MORE
+        loses = wins.negated
+        if factor < 0:
+            wins, loses = wins.mirrored, loses.mirrored
+        return (
+            _Decision(True, signs, wins, before.low, before.high, before.high, bracket.high),
+            _Decision(True, signs, loses, after.low, after.high, after.high, math.inf),
+        )
+
+
 class _Pass(GuidedOracle):
     """Decides for the points just right of `t`, and keeps how far the decisions hold."""
 
@@ -535,6 +603,14 @@ class _Pass(GuidedOracle):
 
     def largest(self, keys: Sequence[Expression]) -> int:
         """Compare the largest one with all others, so that a piece ends where another one wins."""
+        known = self._predicates.choice(keys)
+        if known.kinetic.advance(self._t):
+            noted = known.exchange(self._predicates)
+            if noted is not None:
+                for decision in noted:
+                    self._note(decision)
+                self._winners.append(known.kinetic.winner)
+                return known.kinetic.winner
         best = self._likely_largest(keys)
         # A loser takes the place of the winner only once, so that this ends.
         for _ in keys:
