@@ -255,6 +255,12 @@ def test_the_report_is_written_again(run, place):
 
 MISTAKES = {
     ("tune", "linkag", "data", "--target", "label"): "no family 'linkag'; did you mean 'linkage'?",
+    ("tune", "linkage", "hole.csv", "--target", "label"): (
+        "hole.csv, line 3, column 'x': the value is missing; fill it in, drop the row, or leave "
+        "the column out with --features"
+    ),
+    ("tune", "linkage", "typo.csv", "--target", "label"): "or say --categorical x if the numbers",
+    ("tune", "linkage", "latin.csv", "--target", "label"): "pass its encoding, --encoding cp1252",
     ("tune", "linkage", "dta", "--target", "label"): "there is no file dta: the folder . has",
     ("tune", "linkage", "data/*.tsv", "--target", "label"): "no file matches 'data/*.tsv'",
     ("tune", "linkage", "data", "--target", "lable"): "did you mean 'label'",
@@ -273,7 +279,9 @@ MISTAKES = {
         "3",
     ): "cv has no meaning for clustering",
     ("tune", "linkage", "data", "--target", "label", "--alpha", "3", "-3"): "alpha",
-    ("tune", "linkage", "data", "--target", "label", "--alpha", "-3", "3"): "kind 'power-mean'",
+    ("tune", "linkage", "data", "--target", "label", "--alpha", "-3", "3"): (
+        "for example --alpha 0.1 4, where alpha=2 is Ward's method; power means (--kind power-mean)"
+    ),
     ("tune", "linkage", "data/d0.csv", "--target", "label", "--holdout", "0.5"): "single instance",
     ("tune", "linkage", "data", "--target", "label", "--holdout", "0.99"): "some are left",
     ("tune", "linkage", "data", "--target", "label", "--distance", "euklid"): "euklid",
@@ -281,7 +289,7 @@ MISTAKES = {
         "train.csv, line 2, column 'y': 'malignant' is no number to predict; for classes use"
     ),
     ("tune", "regression", "houses.csv", "--target", "price", "--metric", "accuracy"): "squared-e",
-    ("tune", "regression", "houses.csv", "--target", "price", "--cv", "100"): "pass cv=90",
+    ("tune", "regression", "houses.csv", "--target", "price", "--cv", "100"): "pass --cv 90",
     ("tune", "regression", "houses.csv", "--target", "price", "--lam", "1", "2"): "no option 'lam'",
     (
         "tune",
@@ -323,6 +331,9 @@ def test_a_mistake_is_one_line_with_a_remedy(run, place, arguments):
     (place / "empty").mkdir()
     (place / "notes").mkdir()
     (place / "notes" / "notes.pdf").touch()
+    (place / "hole.csv").write_text("x,label\n1,a\n,b\n3,a\n")
+    (place / "typo.csv").write_text("x,label\n" + "1,a\n" * 30 + "l,b\n")
+    (place / "latin.csv").write_bytes("x,label\n1,ü\n".encode("latin-1"))
     failed = run(*arguments, exit_code=1)
     message = " ".join(failed.stderr.split())
     assert message.startswith("Error: ") and MISTAKES[arguments] in message

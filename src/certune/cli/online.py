@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from certune.cli.families import chosen_family, family_options
+from certune.cli.refusals import in_options
 from certune.cli.tables import settings_of_tables, table_settings
 from certune.errors import CertuneError, InputError
 
@@ -111,7 +112,7 @@ def online(
                 tuner.report(page, title=_title(family_name, source), command=command_line)
                 click.echo(f"written: {page}", err=as_json)
     except CertuneError as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(in_options(str(error))) from None
     if interrupted:
         sys.exit(130)
 

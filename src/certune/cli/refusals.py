@@ -13,6 +13,8 @@ exit code meaning
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -24,7 +26,25 @@ from certune.errors import CertuneError
 
 P = ParamSpec("P")
 
+# Arguments of Python that messages speak of, and the options that mean the same.
+_ARGUMENT = re.compile(
+    r"\b(features|categorical|encoding|delimiter|group|cv)=(?:\['([^']*)'\]|'([^']*)'|(\d+))?"
+)
+_ALPHA = re.compile(r"\balpha=\(([-\d.]+), ([-\d.]+)\)")
+_KIND = re.compile(r"\(kind '([a-z-]+)'\)")
+
 REFUSED, WRONG_USAGE, NOT_VERIFIED, STOPPED = 1, 2, 3, 130
+
+
+def in_options(message: str) -> str:
+    """Return a message with options of the command line in the place of arguments of Python."""
+
+    def option(found: re.Match[str]) -> str:
+        value = found[2] or found[3] or found[4]
+        return f"--{found[1]}" + (f" {shlex.quote(value)}" if value else "")
+
+    message = _ARGUMENT.sub(option, message)
+    return _KIND.sub(r"(--kind \1)", _ALPHA.sub(r"--alpha \1 \2", message))
 
 
 def refusing(command: Callable[P, None]) -> Callable[P, None]:
@@ -35,7 +55,7 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
         try:
             command(*args, **options)
         except CertuneError as error:
-            raise click.ClickException(str(error)) from None
+            raise click.ClickException(in_options(str(error))) from None
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
             sys.exit(STOPPED)
