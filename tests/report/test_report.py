@@ -151,6 +151,11 @@ def test_a_bound_that_says_less_than_what_was_seen_is_not_told(plain):
         assert ("1,171" in said(changed, "more").text) == told
 
 
+def test_importance_of_many_parameters_is_not_guessed(plain):
+    assert "it is not stated" in page_of(replace(plain[1], n_free=3))
+    assert "it is not stated" not in page_of(plain[1])
+
+
 def test_an_early_end_is_told():
     result = ct.tune(
         StepFamily(), steps(((0.5,), (0, 1)), ((0.5,), (1, 0))), callbacks=[lambda state: True]

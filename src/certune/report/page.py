@@ -89,9 +89,14 @@ def _landscape(findings: Findings) -> str:
         "optimal set, and the widest plateau. Hover for values, drag the slider or pinch to zoom, "
         "press a name to hide it."
     )
-    return (
-        f"<section><h2>Landscape</h2>{figure_of('landscape', label, caption, key=True)}</section>"
-    )
+    note = ""
+    if findings.n_free > 2:
+        note = (
+            "<p>How much each parameter matters is integrated exactly for two free parameters; for "
+            f"{findings.n_free} it is not stated, since a share from samples would be a guess.</p>"
+        )
+    figure = figure_of("landscape", label, caption, key=True)
+    return f"<section><h2>Landscape</h2>{figure}{note}</section>"
 
 
 def _strip(findings: Findings) -> str:
