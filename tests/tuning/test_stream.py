@@ -13,6 +13,7 @@ import certune as ct
 from certune.dual import sum_of
 from certune.testing import StepFamily, StepInstance
 from certune.tuning import stream_result
+from certune.tuning.executors import Outcome, _Tray
 from certune.tuning.stream import BLOCK, FAN, SumTree
 
 
@@ -185,3 +186,12 @@ def test_a_report_of_a_stream_counts_its_instances(tmp_path):
     streamed().report(tmp_path / "page.html", title="Many steps")
     page = (tmp_path / "page.html").read_text()
     assert "Many steps" in page and "40 instances" in page
+
+
+@pytest.mark.parametrize(("seconds", "grain", "short"), [(0.01, 1, False), (0.01, 32, True)])
+def test_blocks_of_short_instances_count_as_short(seconds, grain, short):
+    tray = _Tray(str, range(20), grain)
+    for outcome in (Outcome(number, None, None, seconds) for number in range(8)):
+        tray.pending[outcome.number] = None
+        tray.put_away(outcome)
+    assert tray.has_short_items is short

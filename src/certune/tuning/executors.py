@@ -154,8 +154,20 @@ class Crew:
         crew.is_away, crew._count = False, 1
         return crew
 
-    def outcomes(self, function: Function, items: Iterable[Any]) -> Iterator[Outcome]:
+    def outcomes(
+        self, function: Function, items: Iterable[Any], grain: int = 1
+    ) -> Iterator[Outcome]:
         """Yield what comes of every item, as it arrives; items are taken when there is room.
+
+        Parameters
+        ----------
+        function : callable
+            What to call on every item.
+        items : iterable
+            The items.
+        grain : int, default=1
+            Pieces of work that an item consists of; how long one of them takes says whether threads
+            would hinder each other.
 
         Raises
         ------
@@ -164,7 +176,7 @@ class Crew:
         """
         if self._count == 1 and not self.is_away:
             return self._here(function, items)
-        return self._shared(_Tray(function, items))
+        return self._shared(_Tray(function, items, grain))
 
     def map(self, function: Function, items: Sequence[Any]) -> list[Any]:
         """Return ``function(item)`` for every item; raises what the first of them raises."""
@@ -279,8 +291,9 @@ class _Tray:
         halved when they are lost alone, so that in the end a loss tells whose it is.
     """
 
-    def __init__(self, function: Function, items: Iterable[Any]) -> None:
+    def __init__(self, function: Function, items: Iterable[Any], grain: int = 1) -> None:
         self.function = function
+        self._grain = grain
         self.pending: dict[int, Any] = {}
         self.arrivals: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self.suspects: deque[list[Item]] = deque()
@@ -303,8 +316,8 @@ class _Tray:
 
     @property
     def has_short_items(self) -> bool:
-        """Do items take so little time that handing them out costs more?"""
-        return self._n_done >= ENOUGH_TO_TELL and self._average < SHORT
+        """Does work take so little time at a piece that threads wait for each other?"""
+        return self._n_done >= ENOUGH_TO_TELL and self._average < SHORT * self._grain
 
     @property
     def _average(self) -> float:

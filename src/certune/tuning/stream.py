@@ -174,7 +174,7 @@ class _Stream:
     def _collect(self, crew: Crew) -> Status | None:
         work = partial(_block_sum, self.family)
         try:
-            for outcome in crew.outcomes(work, self._blocks()):
+            for outcome in crew.outcomes(work, self._blocks(), grain=BLOCK):
                 if outcome.error is not None:
                     raise outcome.error
                 self._take(outcome.value)
