@@ -161,13 +161,21 @@ def test_estimator_repeats_the_run_of_the_family():
     np.testing.assert_array_equal(labels, family.solve(instance, {"alpha": -1.25}).labels)
 
 
-def test_instances_that_disagree_leave_the_defaults():
+@pytest.mark.parametrize(
+    ("traits", "message"),
+    [
+        ((("euclidean", 2), ("euclidean", 3)), "have n_clusters 2 and 3: choose one"),
+        ((("euclidean", 2), ("cityblock", 2)), r"have metrics \('cityblock',\) and"),
+    ],
+)
+def test_instances_that_disagree_have_no_estimator(traits, message):
     instances = [
         ct.ClusteringInstance(points=[[0.0], [1.0], [3.0]], metrics=metric, k=k)
-        for metric, k in (("euclidean", 2), ("cityblock", 3))
+        for metric, k in traits
     ]
-    estimator = estimator_for(ct.Linkage(), {"alpha": 1.0}, instances)
-    assert (estimator.n_clusters, estimator.metric) == (2, "euclidean")
+    with pytest.raises(ct.ParameterError, match=message):
+        estimator_for(ct.Linkage(), {"alpha": 1.0}, instances)
+    assert estimator_for(ct.Linkage(), {"alpha": 1.0}, instances[:1]).n_clusters == 2
 
 
 def test_estimator_of_precomputed_and_of_several_metrics():

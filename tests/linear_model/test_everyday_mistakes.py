@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import certune as ct
-from certune.errors import RangeWarning
+from certune.errors import InputError, ParameterError, RangeWarning
 from certune.linear_model import ElasticNetCV, LassoCV, LogisticRegressionCV, RidgeCV
 
 RNG = np.random.default_rng(5)
@@ -143,3 +143,56 @@ def test_a_scorer_says_whether_weights_count_in_the_score():
             theirs.fit(X, LABELS, sample_weight=weights)
             np.testing.assert_allclose(found[counts], theirs.scores_[:, 0], atol=1e-8)
     assert np.abs(found[True] - found[False]).max() > 1e-3
+
+
+ROWS = np.arange(24.0).reshape(12, 2) % 7
+WITH_A_HOLE = ROWS.copy()
+WITH_A_HOLE[3, 1] = np.nan
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegressionCV, RidgeCV, LassoCV, ElasticNetCV])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((WITH_A_HOLE, [0, 1] * 6), "value NaN in row 3, column 1 .*SimpleImputer"),
+        ((WITH_A_HOLE.tolist(), [0, 1] * 6), "value NaN in row 3, column 1"),
+        ((np.where(ROWS == 6, np.inf, ROWS), [0, 1] * 6), r"infinity \(inf\) in row"),
+        ((ROWS, [0, 1] * 6, [1.0] * 5 + [-2.0] + [1.0] * 6), "got -2 in row 5"),
+    ],
+    ids=["array", "list", "inf", "weight"],
+)
+def test_the_row_of_a_wrong_number_is_named(estimator, arguments, message):
+    with pytest.raises(InputError, match=message):
+        estimator(cv=2).fit(*arguments)
+
+
+@pytest.mark.parametrize("estimator", [RidgeCV, LassoCV, ElasticNetCV])
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (["cheap"] * 12, "got 'cheap' in row 0; for classes use LogisticRegressionCV"),
+        ([1.0, None] * 6, "got None in row 1"),
+        ([1.0, 2.0, np.nan] * 4, "value NaN in row 2"),
+    ],
+)
+def test_the_row_of_a_wrong_target_is_named(estimator, targets, message):
+    with pytest.raises(InputError, match=message):
+        estimator(cv=2).fit(ROWS, targets)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "meant"),
+    [
+        (LogisticRegressionCV(scoring="neg_log_los"), "neg_log_loss"),
+        (RidgeCV(scoring="neg_mean_squared_eror"), "neg_mean_squared_error"),
+    ],
+)
+def test_a_misspelt_score_is_guessed(estimator, meant):
+    with pytest.raises(ParameterError, match=f"did you mean '{meant}'"):
+        estimator.fit(ROWS, [0, 1] * 6)
+
+
+@pytest.mark.parametrize("estimator", [LassoCV, ElasticNetCV])
+def test_constant_targets_have_a_model(estimator):
+    model = estimator(cv=2).fit(ROWS, [3.0] * 12)
+    assert not model.coef_.any() and model.intercept_ == 3.0 and 1e-4 < model.alpha_ <= 1.0

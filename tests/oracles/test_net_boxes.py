@@ -128,6 +128,7 @@ def test_the_optimum_is_no_worse_than_a_dense_grid_and_its_proof_is_verified(tmp
     assert family.score.of(float(result.upper_bound_exact)) <= min(grid)
     best = [error_of(each, *result.best_params.values()) for each in instances]
     assert result.best_score == pytest.approx(np.mean(best), rel=1e-8)
+    assert result.best_estimator.get_params()["alpha"] == result.best_params["alpha"]
     report = ct.verify(result.certificate, family, instances)
     assert report.optimal and report.n_boxes > 10
     result.certificate.save(tmp_path / "proof.json")

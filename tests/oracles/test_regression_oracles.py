@@ -315,3 +315,15 @@ def test_what_is_not_defined_is_refused():
         ct.tune(ct.RegularizedRegression(metric="r2"), [constant])
     with pytest.raises(ct.InputError, match="closed form for penalty='l2' only"):
         ct.tune(family_of("l1"), [ct.RegressionInstance(X, Y)])
+
+
+@pytest.mark.parametrize("penalty", sorted(RANGES))
+def test_the_best_estimator_of_unequal_folds_has_the_tuned_error(penalty):
+    folds = ct.folds(X[:101], Y[:101], cv=3, task="regression")
+    result = ct.tune(family_of(penalty), folds)
+    errors = []
+    for fold in folds:
+        model = result.best_estimator.fit(fold.X, fold.y)
+        errors.append(np.mean((fold.y_val - model.predict(fold.X_val)) ** 2))
+    assert len({len(fold.y) for fold in folds}) == 2
+    assert np.mean(errors) == pytest.approx(result.best_score, rel=1e-6)

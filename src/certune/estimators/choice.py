@@ -18,6 +18,7 @@ from certune.families.logistic import (
     RegularizedLogistic,
     inverse_strength,
 )
+from certune.families.regression import RegularizedRegression
 
 
 def estimator_for(family: Family, params: Mapping[str, Any], instances: Sequence[Any] = ()) -> Any:
@@ -30,8 +31,8 @@ def estimator_for(family: Family, params: Mapping[str, Any], instances: Sequence
     params : mapping
         Values of its free parameters.
     instances : sequence, optional
-        Where these agree on what an estimator needs to know, such as a metric, the number of
-        clusters or of training points, the estimator has it too.
+        The estimator has what these agree on and it needs to know: metrics, the number of clusters
+        or of training points.
 
     Raises
     ------
@@ -53,6 +54,8 @@ def estimator_for(family: Family, params: Mapping[str, Any], instances: Sequence
         )
     if isinstance(family, RegularizedLogistic):
         return _logistic_regression(family, float(params[family.parameter]), instances)
+    if isinstance(family, RegularizedRegression):
+        return _linear_regression(family, params)
     if isinstance(family, GenieClustering):
         return GenieClusterer(g=float(params["g"]), **_common_traits(instances))
     if not isinstance(family, Linkage):
@@ -73,14 +76,28 @@ def estimator_for(family: Family, params: Mapping[str, Any], instances: Sequence
 
 def _common_traits(instances: Sequence[ClusteringInstance]) -> dict[str, Any]:
     traits: dict[str, Any] = _common_metric(instances)
-    if len({instance.k for instance in instances}) == 1:
-        traits["n_clusters"] = instances[0].k
+    if instances:
+        traits["n_clusters"] = _agreed("n_clusters", [instance.k for instance in instances])
     return traits
 
 
+def _agreed(name: str, values: Sequence[Any]) -> Any:
+    """Return what all instances have; a default in its place would be a guess."""
+    different = sorted(set(values), key=repr)
+    if len(different) > 1:
+        raise ParameterError(
+            f"No estimator fits all instances, which have {name} "
+            f"{', '.join(map(repr, different[:-1]))} and {different[-1]!r}: choose one and pass "
+            "instances that have it, estimator_for(family, params, [instance]), or use "
+            "family.solve(instance, params)."
+        )
+    return different[0]
+
+
 def _common_metric(instances: Sequence[Any]) -> dict[str, Any]:
-    if len({instance.metrics for instance in instances}) != 1:
+    if not instances:
         return {}
+    _agreed("metrics", [instance.metrics for instance in instances])
     metrics = instances[0].metrics
     return {
         "metric": list(metrics) if len(metrics) > 1 else metrics[0] if metrics else "precomputed"
@@ -114,6 +131,20 @@ def _logistic_regression(
     if family.multi_class == "ovr" and any(instance.n_classes > 2 for instance in instances):
         model = OneVsRestClassifier(model)
     return make_pipeline(StandardScaler(), model) if family.standardize else model
+
+
+def _linear_regression(family: RegularizedRegression, params: Mapping[str, Any]) -> Any:
+    """Return Ridge, Lasso or ElasticNet, whose penalties have the same scale."""
+    from sklearn.linear_model import ElasticNet, Lasso, Ridge
+
+    alpha, intercept = float(params["alpha"]), family.fit_intercept
+    if family.penalty == "l2":
+        return Ridge(alpha=alpha, fit_intercept=intercept)
+    ratio = float(params.get("l1_ratio", 1.0 if family.penalty == "l1" else family.l1_ratio))
+    exact: dict[str, Any] = {"tol": 1e-10, "max_iter": 1_000_000, "fit_intercept": intercept}
+    if ratio == 1.0:
+        return Lasso(alpha=alpha, **exact)
+    return ElasticNet(alpha=alpha, l1_ratio=ratio, **exact)
 
 
 def _common_strength(

@@ -11,18 +11,20 @@ from sklearn.linear_model import LogisticRegressionCV as GridLogisticRegressionC
 from sklearn.metrics import get_scorer
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from certune.data.folds import each_fold
 from certune.errors import InputError, ParameterError
 from certune.families.logistic import ClassificationInstance, RegularizedLogistic
 from certune.linear_model.search import (
     CertifiedSearch,
-    check_frame,
+    check_features,
     checked_range,
     checked_selection,
+    checked_weights,
     dense,
     grid_of,
+    meant,
     rows_of,
     scoring_name,
 )
@@ -165,17 +167,13 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
     def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         penalty, selection = self._penalty(), checked_selection(self.selection)
         ends = checked_range("Cs", self.Cs, DEFAULT_RANGE)
-        check_frame(X)
+        check_features(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         features, labels = dense(X), np.asarray(y)
         self.classes_ = np.unique(labels)
         self._check_classes()
-        scored_weight = sample_weight
-        if sample_weight is not None:
-            scored_weight = _check_sample_weight(
-                sample_weight, features, dtype=np.float64, ensure_non_negative=True
-            )
+        scored_weight = checked_weights(sample_weight, features)
         fit_weight = self._fit_weight(labels, scored_weight)
         routed = self._routed(sample_weight, params)
         if routed is not None and "sample_weight" not in routed.scorer.score:
@@ -224,8 +222,8 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         if name is None:
             raise ParameterError(
                 f"scoring must be one of {sorted(METRIC_OF_SCORING)} or None for the accuracy, got "
-                f"{self.scoring!r}; other scores have no exact function of C, search for them "
-                "with GridSearchCV."
+                f"{self.scoring!r}{meant(self.scoring, METRIC_OF_SCORING)}; other scores have no "
+                "exact function of C, search for them with GridSearchCV."
             )
         if name == "roc_auc" and self.classes_.size > 2:
             raise ParameterError(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import sklearn.linear_model as grid_models
 from sklearn.metrics import get_scorer
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from certune.data.folds import each_fold
 from certune.errors import InputError, ParameterError, RangeWarning
@@ -25,11 +25,14 @@ from certune.families.regression.ridge import RidgePath
 from certune.linear_model.search import (
     EDGE,
     CertifiedSearch,
-    check_frame,
+    check_features,
+    check_targets,
     checked_range,
     checked_selection,
+    checked_weights,
     dense,
     grid_of,
+    meant,
     rows_of,
     scoring_name,
 )
@@ -51,7 +54,8 @@ class _CertifiedRegression(CertifiedSearch):
     fit_intercept: bool
 
     def _validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray, Any]:
-        check_frame(X)
+        check_features(X)
+        check_targets(y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, multi_output=True
         )
@@ -61,11 +65,7 @@ class _CertifiedRegression(CertifiedSearch):
                 "use sklearn.multioutput.MultiOutputRegressor."
             )
         targets = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        return dense(X), targets, sample_weight
+        return dense(X), targets, checked_weights(sample_weight, X)
 
     def _instances(
         self, X: FloatArray, y: FloatArray, weights: Any, scored: bool, params: dict[str, Any]
@@ -198,8 +198,9 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
         name = scoring_name(self.scoring, names)
         if name is None:
             raise ParameterError(
-                f"scoring must be one of {sorted(names)} or None, got {self.scoring!r}; other "
-                "scores have no exact function of alpha, search for them with GridSearchCV."
+                f"scoring must be one of {sorted(names)} or None, got {self.scoring!r}"
+                f"{meant(self.scoring, names)}; other scores have no exact function of alpha, "
+                "search for them with GridSearchCV."
             )
         return names[name]
 
@@ -347,7 +348,10 @@ class _CertifiedNet(_CertifiedRegression):
         self.dual_gap_ = _dual_gap(gram, best, self.alpha_, self.coef_)
 
     def _range(self, gram: Gram, ratio: float) -> tuple[float, float]:
-        top = largest_alpha(gram, ratio) or 1.0
+        top = largest_alpha(gram, ratio)
+        if top <= np.finfo(np.float64).resolution:
+            # Targets that do not depend on the features: every alpha gives the same model.
+            top = 1.0
         eps = self.eps
         if not isinstance(eps, numbers.Real) or not 0.0 < eps < 1.0:
             raise ParameterError(f"eps must lie between 0 and 1, got {eps!r}")

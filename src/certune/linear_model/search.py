@@ -7,6 +7,7 @@ import numbers
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import _check_sample_weight
 
 from certune.dual import DualFunction, PiecewiseFunction, sum_of
 from certune.dual.scales import middle
@@ -252,6 +254,14 @@ def scoring_name(scoring: Any, names: Iterable[str]) -> str | None:
     return None
 
 
+def meant(scoring: Any, names: Iterable[str]) -> str:
+    """Return the part of a message that guesses which score was meant, if one is near."""
+    near = (
+        get_close_matches(scoring, list(names), n=1, cutoff=0.7) if isinstance(scoring, str) else []
+    )
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
 def _traits(scorer: Any) -> tuple[Any, ...]:
     """Return what a scorer computes, apart from the metadata that it requests."""
     names = ("_score_func", "_sign", "_kwargs", "_response_method")
@@ -298,10 +308,70 @@ def grid_of(values: Any, low: float, high: float) -> FloatArray:
     return np.unique(np.asarray(values, dtype=np.float64))
 
 
-def check_frame(X: Any) -> None:
-    """Raise `InputError` if a data frame has text or missing values, naming column and row."""
-    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+def check_features(X: Any) -> None:
+    """Raise `InputError` if features are text or missing, naming column and row."""
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        _check_frame(X)
         return
+    if not isinstance(X, (np.ndarray, list, tuple)):
+        return
+    try:
+        entries = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return  # scikit-learn tells what is wrong with the form
+    if entries.ndim != 2:
+        return
+    wrong = np.argwhere(~np.isfinite(entries))
+    if wrong.size:
+        row, column = wrong[0].tolist()
+        raise InputError(
+            f"X has the value {_shown(entries[row, column])} in row {row}, column {column} "
+            "(counted from 0); drop these rows, or fill them, for example with "
+            "sklearn.impute.SimpleImputer in a pipeline."
+        )
+
+
+def check_targets(y: Any) -> None:
+    """Raise `InputError` if numbers to be predicted are text or missing, naming the row."""
+    if not isinstance(y, (np.ndarray, list, tuple)) and not hasattr(y, "iloc"):
+        return
+    try:
+        if np.isfinite(np.asarray(y, dtype=np.float64)).all():
+            return
+    except (TypeError, ValueError):
+        pass
+    for row, value in enumerate(np.asarray(y, dtype=object).ravel().tolist()):
+        if value is None or not _is_number(value):
+            raise InputError(
+                f"y must be numbers, got {value!r} in row {row}; for classes use "
+                "LogisticRegressionCV."
+            )
+        if not math.isfinite(float(value)):
+            raise InputError(
+                f"y has the value {_shown(float(value))} in row {row} (counted from 0); drop rows "
+                "without a target."
+            )
+
+
+def checked_weights(sample_weight: Any, X: Any) -> Any:
+    """Return sample weights as an array, or raise `InputError` with the row of a wrong one."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    negative = np.flatnonzero(weights < 0.0)
+    if negative.size:
+        raise InputError(
+            "Negative values in data passed to `sample_weight`: it must be at least 0, got "
+            f"{weights[negative[0]]:g} in row {negative[0]} (counted from 0)."
+        )
+    return weights
+
+
+def _shown(value: float) -> str:
+    return "NaN" if math.isnan(value) else "infinity (inf)"
+
+
+def _check_frame(X: Any) -> None:
     for place, name in enumerate(X.columns):
         column = X.iloc[:, place]
         missing = np.flatnonzero(np.asarray(column.isna()))

@@ -167,7 +167,7 @@ class TuningResult(Generalization):
     def best_estimator(self) -> Any:
         """A scikit-learn estimator with the best setting, not fitted.
 
-        Where all instances agree on a metric or a number of clusters, the estimator has it too.
+        It has the metric and the number of clusters of the instances, which must agree on them.
         """
         from certune.estimators import estimator_for
 
