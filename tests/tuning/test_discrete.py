@@ -75,6 +75,29 @@ def test_results_and_reports_show_the_setting(result, tmp_path):
     assert "the best of 6 settings" in page
 
 
+def is_setting(instance, parameters):
+    return int(tuple(parameters.values())[1:] == instance)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "best"),
+    [
+        ((ct.Categorical("c", (1, "1")),), (1,)),
+        ((ct.Categorical("c", ("True", True)),), ("True",)),
+        (
+            (ct.Categorical("c", ("x", "x, d = y")), ct.Categorical("d", ("y, d = z", "z"))),
+            ("x", "y, d = z"),
+        ),
+    ],
+)
+def test_settings_that_look_alike_are_all_tuned(kinds, best):
+    family = ct.ProgramFamily(is_setting, ct.ParameterSpace((ct.Real("a", 0, 1), *kinds)))
+    tuned = ct.tune(family, [best], progress=False)
+    assert tuned.best_value == 1 and tuple(tuned.best_params.values())[1:] == best
+    assert len(family.slices()) == 2 ** len(kinds)
+    assert ct.verify(tuned.certificate, family, [best]).optimal
+
+
 def test_slices_are_families():
     slices = FAMILY.slices()
     assert list(slices)[0] == "k = 1, rule = strict"
@@ -140,6 +163,8 @@ class WholeSteps(StepFamily):
         (lambda: ct.Categorical("w", ("a",)), "at least two"),
         (lambda: ct.Categorical("w", ("a", "a")), "different"),
         (lambda: ct.Categorical("w", ("a", None)), "words or numbers"),
+        (lambda: ct.Categorical("w", ("a", "b" * 101)), "short name"),
+        (lambda: ct.Categorical("w", (1, 10**5000)), "short name"),
         (lambda: FAMILY.run(INSTANCES[0], {"k": 1.5, "a": 1, "rule": "loose"}), "whole number in"),
         (lambda: FAMILY.run(INSTANCES[0], {"k": 9, "a": 1, "rule": "loose"}), "'k' must be"),
         (lambda: FAMILY.run(INSTANCES[0], {"k": 1, "a": 1, "rule": "x"}), "one of 'strict'"),

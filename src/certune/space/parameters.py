@@ -17,6 +17,8 @@ from certune.space.values import as_vector, check_name, check_range
 WEIGHT_SUM_TOLERANCE = 1e-9
 # Larger whole numbers are not all floats.
 _LARGEST_INTEGER = 2**53
+# Characters of a categorical setting, which names slices, rows and files.
+_LONGEST_SETTING = 100
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,14 @@ class Categorical:
             raise ParameterError(
                 f"Categorical {self.name!r}: values must be words or numbers, got {self.values!r}."
             )
+        for place, value in enumerate(self.values):
+            if (isinstance(value, str) and len(value) > _LONGEST_SETTING) or (
+                isinstance(value, int) and value.bit_length() > _LONGEST_SETTING
+            ):
+                raise ParameterError(
+                    f"Categorical {self.name!r}: words have up to {_LONGEST_SETTING} characters "
+                    f"and whole numbers as many bits, value {place} has more; give it a short name."
+                )
         if len(self.values) < 2 or len(set(self.values)) != len(self.values):
             raise ParameterError(
                 f"Categorical {self.name!r}: at least two different values are needed, got "

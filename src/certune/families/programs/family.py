@@ -266,13 +266,20 @@ class ProgramFamily(Family):
                 f"the discrete parameters of {self!r} have {count} settings together, more than "
                 f"{_MOST_SLICES}; choose shorter ranges"
             )
-        found: dict[str, Family] = {}
-        for values in itertools.product(*(item.values for item in discrete)):
-            settings = {item.name: value for item, value in zip(discrete, values, strict=True)}
-            words = [f"{name} = {value}" for name, value in settings.items()]
-            name = ", ".join(words) or f"{others[0].name}, all settings"
-            found[name] = self._slice(ParameterSpace(tuple(others)), settings, stepped)
-        return found
+        every = [
+            {item.name: value for item, value in zip(discrete, values, strict=True)}
+            for values in itertools.product(*(item.values for item in discrete))
+        ]
+        # Settings such as 1 and "1" look alike in plain words; a setting without a name of its own
+        # would be lost. Python's own spelling tells all of them apart.
+        names = [_words(settings, str) for settings in every]
+        if len(set(names)) < count:
+            names = [_words(settings, repr) for settings in every]
+        free = ParameterSpace(tuple(others))
+        return {
+            name or f"{others[0].name}, all settings": self._slice(free, settings, stepped)
+            for name, settings in zip(names, every, strict=True)
+        }
 
     def _slice(
         self,
@@ -603,6 +610,10 @@ class ProgramFamily(Family):
                 f"[{self._low}, {self._high}]; pass utility_range="
             )
         return min(max(number, self._low), self._high)
+
+
+def _words(settings: Mapping[str, Any], spelled: Callable[[Any], str]) -> str:
+    return ", ".join(f"{name} = {spelled(value)}" for name, value in settings.items())
 
 
 def _setting(item: Categorical, given: Any) -> Any:
