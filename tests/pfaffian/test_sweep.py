@@ -209,3 +209,12 @@ def test_a_guarded_root_leaves_no_wide_gap():
     for left, right, end in zip(found.pieces, found.pieces[1:], ends, strict=False):
         assert left.stop <= end + 1e-15 and end - 1e-15 <= right.start
         assert right.start - left.stop < 1e-11
+
+
+def test_a_line_shorter_than_a_bracket_is_cut_as_well():
+    """Beside a pole that nearly cancels, where a window of a proof is as narrow as a bracket."""
+    level = constant(0.36) - Fraction(0.6) ** 2  # what rounding leaves of the numerator
+    node = (t * t - Fraction(0.6) ** 2 - level) / (t - Fraction(0.6)) - 1
+    low, high = 0.5999999999973976, 0.5999999999982849
+    assert [cell.sign for cell in cells_of(node, low, high)] == [1]
+    assert [cell.sign for cell in cells_of((t - 1) ** 2 * (t + 1), 1 - 2.0**-50, 1.0)][0] == 1

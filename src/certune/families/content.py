@@ -33,6 +33,14 @@ def content_hash(value: Any) -> str:
     return content.hexdigest()
 
 
+def attribute_of(value: Any, name: str) -> Any:
+    """Return an attribute of a foreign object, None if it has none, whatever it raises instead."""
+    try:
+        return getattr(value, name, None)
+    except Exception:  # an object with a `__getattr__` of its own may raise anything
+        return None
+
+
 class Content:
     """A hash that values are added to, one after the other."""
 
@@ -57,7 +65,7 @@ class Content:
 
     def _added(self, value: Any) -> bool:
         """Add plain data; return whether the value is of that kind."""
-        own = None if isinstance(value, type) else getattr(value, "fingerprint", None)
+        own = None if isinstance(value, type) else attribute_of(value, "fingerprint")
         if isinstance(own, str):
             self.mark(f"fingerprint {own}")
         elif isinstance(value, np.generic) and value.dtype != object:
@@ -96,6 +104,9 @@ class Content:
         if array.dtype.hasobject:
             self.add_all(f"objects {array.shape}", array.ravel().tolist())
             return
+        if isinstance(array, np.ma.MaskedArray):
+            self.mark("masked")
+            self._add_array(np.ma.getmaskarray(array))
         self.mark(f"array {array.dtype.str} {array.shape}")
         self._digest.update(np.ascontiguousarray(array).tobytes())
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copyreg
 import dataclasses
 import dis
+import enum
 import functools
 import importlib
 import importlib.metadata
@@ -22,19 +23,32 @@ import sys
 import sysconfig
 import types
 import uuid
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 
-from certune.families.content import Content
+import numpy as np
+
+from certune.families.content import Content, attribute_of
 from certune.families.sources import class_source, file_source, function_source
 
 # No other process has the same, so that hashes of what cannot be told agree only within this one.
 _PROCESS = uuid.uuid4().hex
 _LIBRARY = sysconfig.get_path("stdlib")
 _FUNCTION_KINDS = (types.FunctionType, classmethod, staticmethod, property)
+# What objects are besides objects: data that count by their content.
+_PLAIN = frozenset(
+    (bool, int, float, str, bytes, Fraction, tuple, list, dict, set, frozenset, np.ndarray)
+)
+_DATA = (int, float, str, bytes, Fraction, tuple, list, Mapping, Set, np.ndarray)
+# Python's own functions, and attributes, through which code reaches files, the environment, and
+# global names that are not written in it.
+_OUTSIDE = frozenset(("__import__", "eval", "exec", "globals", "input", "open"))
+_OUTSIDE_ATTRIBUTES = frozenset(("environ", "getenv", "read_bytes", "read_text"))
 # Parts of a class that follow from its source, or are kept by Python for itself.
 _FOLLOWING = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _PRIVATE_KINDS = frozenset(("_tuplegetter", "_abc_data", "member", "nonmember"))
@@ -89,13 +103,42 @@ class _Reached(Content):
     def add(self, value: Any) -> None:
         """Add a value; one that was met before only by when that was."""
         if isinstance(value, (types.FunctionType, type, types.ModuleType, list, dict)) or (
-            hasattr(value, "__dict__")
+            attribute_of(value, "__dict__") is not None
         ):
             if id(value) in self._seen:
                 self.mark(f"number {self._seen[id(value)][0]}")
                 return
             self._seen[id(value)] = len(self._seen), value
+        if (isinstance(value, _DATA) or _is_record(value)) and type(value) not in _PLAIN:
+            self._add_kind(value)
+        if isinstance(value, Mapping) and len(value) > 1:  # a program may go through it in order
+            self.mark(f"order {[self.alone(key) for key in value]}")
         super().add(value)
+
+    def _add_kind(self, value: Any) -> None:
+        """Add what an object of a user's class has besides the data that it is."""
+        if isinstance(value, defaultdict):
+            self._add_part("factory", value.default_factory)
+        kind = type(value)
+        if _known_module(kind.__module__) is not None:
+            return
+        fields: set[str] = set()
+        if _is_record(value):  # which says its class by itself
+            fields = {field.name for field in dataclasses.fields(value)}
+        else:
+            self._add_part("kind", kind)
+        if isinstance(value, enum.Enum):  # its class and value say all of it
+            return
+        cached = {
+            name
+            for base in kind.__mro__
+            for name, part in vars(base).items()
+            if isinstance(part, functools.cached_property)
+        }
+        attributes = attribute_of(value, "__dict__") or {}
+        more = [pair for pair in sorted(attributes.items()) if pair[0] not in fields | cached]
+        if more:
+            self.add_all("more", more)
 
     def alone(self, value: Any) -> str:
         """Return the hash of a value by itself; its doubts are those of the whole."""
@@ -130,7 +173,7 @@ class _Reached(Content):
             self._add_part("cached property", value.func)
         elif isinstance(value, functools._lru_cache_wrapper):
             self._add_part("cached", value.__wrapped__)
-        elif isinstance(getattr(value, "py_func", None), types.FunctionType):
+        elif isinstance(attribute_of(value, "py_func"), types.FunctionType):
             self._add_part("compiled", value.py_func)
         else:
             self._add_object(value)
@@ -166,6 +209,11 @@ class _Reached(Content):
         else:
             self.mark(f"source {source}")
         space, names = function.__globals__, _Names.of(function.__code__)
+        for name in sorted(names.of_globals | set(names.of_attributes)):
+            is_called = name in names.of_globals and name not in space
+            if (is_called and name in _OUTSIDE) or name in _OUTSIDE_ATTRIBUTES:
+                self.doubts.append(f"{_named(function)} uses {name!r}, which may give it anything")
+                self.mark(f"open {_PROCESS}")
         for name in sorted(names.of_globals):
             with self._at(f"the global name {name!r} of {_named(function)}"):
                 self.mark(f"global {name}")
@@ -314,6 +362,10 @@ def _imported(level: int, path: str, space: dict[str, Any]) -> types.ModuleType 
         return importlib.import_module(full)
     except Exception:  # the function will fail in the same way
         return None
+
+
+def _is_record(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
 def _home(value: Any) -> str:

@@ -34,6 +34,8 @@ _HIGH_PRECISION = 320
 # A cut off the middle avoids roots at the simple numbers that halving would hit.
 _CUT = 0.4853
 _NARROW = 1e-12
+# Share of a whole line that is narrow, too, if the line is very short.
+_NARROW_SHARE = 2.0**-6
 _MOST_CELLS = 2000
 _SHORT = 1e-6
 _NEWTON_STEPS = 40
@@ -256,6 +258,8 @@ class Line:
         stack = [(low, high)]
         used = 0
         tape = self._tape(node)
+        # A line that is itself narrow, as a window of a proof beside a pole, is cut as well.
+        finest = _NARROW_SHARE * (high - low)
         while stack:
             first, last = stack.pop()
             used += 1
@@ -293,11 +297,14 @@ class Line:
                 yield from self._monotone(node, first, last)
             elif not value.is_finite() and self._is_undefined(node, first, last):
                 yield Cell(first, last, None)
-            elif used > _MOST_CELLS or last - first <= _NARROW * max(1.0, abs(first)):
+            elif used > _MOST_CELLS or last - first <= min(_NARROW * max(1.0, abs(first)), finest):
                 yield Cell(first, last, None)
             else:
                 cut = first + _CUT * (last - first)
-                stack += [(cut, last), (first, cut)]
+                if first < cut < last:
+                    stack += [(cut, last), (first, cut)]
+                else:
+                    yield Cell(first, last, None)
 
     def _is_undefined(self, node: Expression, first: float, last: float) -> bool:
         """Is the function proved to be defined nowhere? Then splitting helps no further."""
