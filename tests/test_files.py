@@ -2,6 +2,7 @@
 
 import io
 import os
+import socket
 import struct
 import zipfile
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import certune as ct
+from certune.errors import InputError
 from certune.files import read_arrays, read_text, write_whole
 
 
@@ -106,3 +108,24 @@ def test_a_read_only_folder_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(ct.InputError, match="cannot write .*: Permission denied"):
         write_whole(tmp_path / "a", b"")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "link to itself"])
+def test_what_is_no_plain_file_is_never_replaced(tmp_path, kind, monkeypatch):
+    """A renamed file would take the place of a device, for root even of ``/dev/null``."""
+    monkeypatch.chdir(tmp_path)  # addresses of sockets are short
+    if kind == "pipe":
+        os.mkfifo("special")
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind("special")
+    else:
+        os.symlink("special", "special")
+    before = os.lstat("special")
+    with pytest.raises(InputError, match="no plain file"):
+        write_whole("special", b"content")
+    assert (os.lstat("special").st_mode, os.lstat("special").st_ino) == (
+        before.st_mode,
+        before.st_ino,
+    )
+    assert os.listdir() == ["special"]

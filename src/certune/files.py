@@ -46,14 +46,15 @@ _UNREADABLE = (
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file under a temporary name, and rename it when it is on the disk.
 
-    A symbolic link stays, and what it points to is replaced.
+    A symbolic link stays, and what it points to is replaced. Pipes and devices are never replaced.
 
     Raises
     ------
     InputError
-        If it cannot be written; an existing file is as it was then.
+        If it cannot be written, or is no plain file; what exists is as it was then.
     """
     target = Path(os.path.realpath(path))
+    _refuse_special(path, target)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
         try:
@@ -72,6 +73,19 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         raise InputError(
             f"cannot write {path}: {error.strerror or error}; what was there is unchanged"
         ) from error
+
+
+def _refuse_special(path: str | os.PathLike[str], target: Path) -> None:
+    """Refuse what a renamed file would take the place of: a pipe, a device, a link to itself."""
+    try:
+        kind = os.lstat(target).st_mode
+    except OSError:
+        return
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # renaming refuses folders by itself
+        raise InputError(
+            f"cannot write {path}: it is no plain file; choose another name, what was there is "
+            "unchanged"
+        )
 
 
 def sync_directory(folder: str | os.PathLike[str]) -> None:
