@@ -7,11 +7,21 @@
    search, Optuna's TPE and, if installed, SMAC, on several draws, all in one process at the same
    CPU time. The peers run the same plain algorithm.
 
+4. With a folder of data (``mnist.npz`` or ``fashion_mnist.npz`` with arrays images, hog and label):
+   seconds and memory to gap 0 on real images, two or three distances (pixels euclidean, histograms
+   of gradients, pixels cityblock), one case at a time.
+5. The regression case: n = 200, one metric that decides nearly all comparisons of single pairs, so
+   that their surfaces run parallel to the axis of alpha; boxes must not shrink to nothing.
+
     python benchmarks/many_parameters.py [--draws 10] [--seconds 20] [--skip-peers]
+    python benchmarks/many_parameters.py --data FOLDER --case power-mean:100:2:20 [--limit 300]
+    python benchmarks/many_parameters.py --parallel-surfaces
+    python benchmarks/many_parameters.py --race-only --draws 3 --seconds 30
 """
 
 import argparse
 import platform
+import resource
 import shutil
 import tempfile
 import time
@@ -21,7 +31,7 @@ import numpy as np
 
 TWO = ("euclidean", "cityblock")
 THREE = ("euclidean", "cityblock", "correlation")
-MARKS = (2, 5, 10, 20, 40)
+MARKS = (2, 5, 10, 20, 30, 40)
 
 
 def closing_times(n_instances, n_per_class):
@@ -258,12 +268,125 @@ def race(draws, seconds, first=10):
         print(f"  at least as good as {name} at all of {marks} s: {count} of {draws} draws")
 
 
+def image_instances(folder, n_points, n_metrics, count, seed=0):
+    """Five random classes of images each, with two or three distances."""
+    from scipy.spatial.distance import cdist
+
+    import certune as ct
+
+    data = np.load(Path(folder) / "mnist.npz")
+    pixels = data["images"].reshape(len(data["label"]), -1) / 255.0
+    gradients = data["hog"] / 510.0
+    rng = np.random.default_rng(seed)
+    instances = []
+    for number in range(count):
+        classes = rng.choice(10, 5, replace=False)
+        rows = np.concatenate(
+            [
+                rng.choice(np.flatnonzero(data["label"] == c), n_points // 5, replace=False)
+                for c in classes
+            ]
+        )
+        distances = [
+            cdist(pixels[rows], pixels[rows]),
+            cdist(gradients[rows], gradients[rows]),
+            cdist(pixels[rows], pixels[rows], "cityblock"),
+        ][:n_metrics]
+        distances = [0.5 * (d + d.T) for d in distances]
+        instances.append(
+            ct.ClusteringInstance(
+                distances=distances, target=data["label"][rows], name=f"images {number}"
+            )
+        )
+    return instances
+
+
+def closing_case(folder, case, limit, n_jobs):
+    """Seconds of CPU until the gap of one case is 0, or how far it got."""
+    import certune as ct
+
+    kind, n_points, n_metrics, count = case.split(":")
+    energy = kind == "energy"
+    family = ct.Linkage(
+        kind,
+        alpha=(0.1, 4.0) if energy else (0.5, 8.0),
+        weights="tune",
+        n_metrics=int(n_metrics),
+        objective="cut" if energy else "k-median",
+    )
+    instances = image_instances(folder, int(n_points), int(n_metrics), int(count))
+    for instance in instances:
+        _ = instance.distances, instance.pair_codes
+    started, wall, bounds = time.process_time(), time.perf_counter(), []
+
+    def stop(state):
+        bounds.append((time.process_time() - started, state.best_value, state.upper_bound))
+        return bounds[-1][0] >= limit
+
+    result = ct.tune(
+        family, instances, callbacks=[stop], progress=False, n_jobs=n_jobs, timeout=20 * limit
+    )
+    cpu, wall = time.process_time() - started, time.perf_counter() - wall
+    marks = [mark for mark in (2, 5, 10, 30, 60, 120, 240) if mark < cpu]
+    path = ", ".join(
+        "{1:.4f} to {2:.4f} at {0} s".format(mark, *[b for b in bounds if b[0] <= mark][-1][1:])
+        for mark in marks
+        if any(b[0] <= mark for b in bounds)
+    )
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"  {kind}, n={n_points}, {n_metrics} metrics, N={count}: {result.status.name}, best "
+        f"{result.best_value:.4f}, gap {result.gap:.4f}, {result.n_nodes} boxes, {cpu:.1f} s CPU "
+        f"({wall:.1f} s, {n_jobs} worker(s)), {memory:.0f} MB"
+        + (f"; best and bound {path}" if path else ""),
+        flush=True,
+    )
+
+
+def parallel_surfaces(limit):
+    """Pairs of points whose order hardly depends on alpha, n = 200."""
+    import certune as ct
+
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(5, 2)) * 6
+    points = np.repeat(centres, 40, axis=0) + rng.normal(size=(200, 2))
+    instance = ct.ClusteringInstance(
+        points, metrics=TWO, target=np.repeat(np.arange(5), 40), name="parallel surfaces"
+    )
+    family = ct.Linkage("power-mean", alpha=(0.5, 8), weights="tune", n_metrics=2)
+    started = time.process_time()
+    result = ct.tune(
+        family,
+        [instance],
+        progress=False,
+        callbacks=[lambda state: time.process_time() - started > limit],
+    )
+    print(
+        f"  n=200: {result.status.name}, best {result.best_value:.4f}, gap {result.gap:.4f}, "
+        f"{result.n_nodes} boxes, {time.process_time() - started:.1f} s CPU"
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--skip-peers", action="store_true")
+    parser.add_argument("--race-only", action="store_true")
+    parser.add_argument("--parallel-surfaces", action="store_true")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--case", action="append", default=[], help="kind:points:metrics:instances")
+    parser.add_argument("--limit", type=float, default=300.0)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
+    if options.race_only:
+        return race(options.draws, options.seconds)
+    if options.parallel_surfaces:
+        return parallel_surfaces(options.limit)
+    if options.case:
+        for case in options.case:
+            closing_case(options.data, case, options.limit, options.jobs)
+        return None
     print(f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}")
     print("Seconds to gap 0, n = 50, two metrics")
     closing_times(10, 10)
@@ -278,6 +401,7 @@ def main():
     if not options.skip_peers:
         print("Incumbent over CPU time, 20 instances, n = 100, three metrics")
         race(options.draws, options.seconds)
+    return None
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ namespace certune::linkage::boxes {
 
 // Limits of what is followed; a box with more outcomes is better cut.
 struct Limits {
-    std::size_t n_leaves = 32;
-    std::size_t n_open = 6;  // clusters whose nearest one is open at the same time
+    std::size_t n_leaves = 64;
+    std::size_t n_open = 16;  // clusters whose nearest one is open at the same time
 };
 
 // What the outcomes on a part of the box are worth.
