@@ -92,6 +92,7 @@ def test_logistic_holds_rows_back(run, place):
     page = (place / "run" / "report.html").read_text()
     # Coefficients have the names of their columns, and one measurement has no interval.
     assert '"names": ["x' in page and "(95 %" not in page
+    assert f"best mean log-loss {summary['best_value']:.6g} on" in run("verify", "run").stdout
 
 
 def test_regression_by_folds(run, place):

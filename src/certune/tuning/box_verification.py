@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,7 @@ from certune.cards import Carded
 from certune.dual import mean
 from certune.errors import CertificateError, ParameterError
 from certune.families.base import Family, UpperSum
+from certune.scores import Score
 from certune.space import Simplex
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.instances import instance_name
@@ -61,6 +62,8 @@ class BoxVerificationReport(Carded):
         The gap at which an optimum counts as proved, a property of the family.
     elapsed : float
         Seconds.
+    score : Score
+        What utilities mean to people.
     """
 
     n_instances: int
@@ -70,6 +73,7 @@ class BoxVerificationReport(Carded):
     upper_bound: Fraction
     tolerance: float
     elapsed: float
+    score: Score = field(default_factory=Score)
 
     @property
     def optimal(self) -> bool:
@@ -77,11 +81,12 @@ class BoxVerificationReport(Carded):
         return self.upper_bound - self.best_value <= Fraction(self.tolerance)
 
     def __str__(self) -> str:
-        proved = "optimality" if self.optimal else f"the upper bound {float(self.upper_bound):.6g}"
+        bound = f"the {self.score.bound_name} {float(self.score.of(self.upper_bound)):.6g}"
+        proved = "optimality" if self.optimal else bound
         return (
-            f"certificate verified: {proved} on {self.n_instances} instances, best mean utility "
-            f"{float(self.best_value):.6g}; {self.n_boxes} boxes proved again, {self.n_runs} plain "
-            f"runs agree, {self.elapsed:.1f} s"
+            f"certificate verified: {proved} on {self.n_instances} instances, best mean "
+            f"{self.score.name} {float(self.score.of(self.best_value)):.6g}; {self.n_boxes} boxes "
+            f"proved again, {self.n_runs} plain runs agree, {self.elapsed:.1f} s"
         )
 
 
@@ -121,6 +126,7 @@ def verify_boxes(
         upper_bound=certificate.upper_bound,
         tolerance=family.tolerance,
         elapsed=time.perf_counter() - started,
+        score=family.score,
     )
 
 

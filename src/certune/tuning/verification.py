@@ -10,7 +10,7 @@ import json
 import math
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +21,7 @@ from certune.dual.codec import MOST_BITS
 from certune.errors import CertificateError, InputError
 from certune.families.base import Family
 from certune.files import read_text
+from certune.scores import Score
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.box_verification import BoxVerificationReport, verify_boxes
 from certune.tuning.certificate import Certificate
@@ -58,6 +59,8 @@ class VerificationReport(Carded):
         The gap at which an optimum counts as proved, a property of the family.
     elapsed : float
         Seconds.
+    score : Score
+        What utilities mean to people.
     """
 
     n_instances: int
@@ -70,6 +73,7 @@ class VerificationReport(Carded):
     tolerance: float
     elapsed: float
     aggregate: str = "mean utility"
+    score: Score = field(default_factory=Score)
 
     @property
     def optimal(self) -> bool:
@@ -78,12 +82,13 @@ class VerificationReport(Carded):
         return self.n_covered == self.n_instances and gap <= Fraction(self.tolerance)
 
     def __str__(self) -> str:
-        proved = "optimality" if self.optimal else f"the upper bound {float(self.upper_bound):.6g}"
+        bound = f"the {self.score.bound_name} {float(self.score.of(self.upper_bound)):.6g}"
+        proved = "optimality" if self.optimal else bound
         return (
             f"certificate verified: {proved} on {self.n_instances} instances, best "
-            f"{self.aggregate} {float(self.best_value):.6g} on {self.n_covered} of them; "
-            f"{self.n_pieces} pieces and {self.n_gaps} gaps proved again, {self.n_runs} plain runs "
-            f"agree, {self.elapsed:.1f} s"
+            f"{self.aggregate} {float(self.score.of(self.best_value)):.6g} on {self.n_covered} of "
+            f"them; {self.n_pieces} pieces and {self.n_gaps} gaps proved again, {self.n_runs} "
+            f"plain runs agree, {self.elapsed:.1f} s"
         )
 
 
@@ -183,7 +188,8 @@ def verify(
         upper_bound=certificate.upper_bound,
         tolerance=family.tolerance,
         elapsed=time.perf_counter() - started,
-        aggregate=certificate.criterion.words("utility"),
+        aggregate=certificate.criterion.words(family.score.name),
+        score=family.score,
     )
 
 
