@@ -242,6 +242,22 @@ def test_trials_of_no_length_are_refused(seconds):
         ct.estimate_cost(StepFamily(), [StepInstance((0.5,), (0, 1))], trial_seconds=seconds)
 
 
+def test_objects_that_hold_themselves_are_measured():
+    instance = StepInstance((0.5,), (0, 1))
+    own = {"array": np.zeros(100)}
+    own["self"] = own
+    object.__setattr__(instance, "kept", [own, own["array"]])
+    assert 1600 <= cost.held_bytes(instance) < 10**6
+
+
+def test_sizes_that_are_none_change_nothing(cache):
+    class Odd(StepFamily):
+        def instance_sizes(self, instance):
+            return ("many", None)
+
+    assert ct.tune(Odd(), [StepInstance((0.5,), (0, 1))]).best_value == 1.0
+
+
 def test_families_say_nothing_about_sizes_by_default():
     assert Family.instance_sizes(StepFamily(), None) == ()
     assert ct.Linkage().instance_sizes("no instance") == ()

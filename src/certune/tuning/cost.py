@@ -42,8 +42,8 @@ WORKING = 6.0
 WORTH_LEARNING = 0.5
 # Instances of a run that are learned from, evenly chosen.
 MOST_LEARNED = 1000
-# Instances of a trial.
-MOST_TRIED = 5
+# Instances of a trial, and parts of an object that are looked at.
+MOST_TRIED, MOST_LOOKED_AT = 5, 1000
 # Warnings are for what exceeds a limit by this factor: forecasts are rough.
 SURELY = 1.5
 
@@ -166,7 +166,7 @@ def forecast(family: Family, instances: Sequence[Any], n_jobs: int | None) -> Co
 def sizes_of(family: Family, instances: Sequence[Any]) -> list[Sizes]:
     """Return the sizes of instances that may not have been checked yet."""
     try:
-        return [family.instance_sizes(instance) for instance in instances]
+        return [tuple(map(int, family.instance_sizes(instance))) for instance in instances]
     except Exception:  # of somebody's own family, on something that is no instance
         return [()] * len(instances)
 
@@ -231,13 +231,11 @@ def learn_costs(family: Family, finished: Sequence[tuple[Any, DualFunction, floa
 def held_bytes(thing: Any) -> int:
     """Return the bytes of the arrays that an object holds, as far as they are easily found."""
     total, todo = 0, list(getattr(thing, "__dict__", {}).values())
-    for value in todo:
+    for value in todo:  # which grows, but not without end: objects may hold themselves
         if isinstance(value, np.ndarray):
             total += value.nbytes
-        elif isinstance(value, (tuple, list)) and len(value) < 100:
-            todo.extend(value)
-        elif isinstance(value, dict):
-            todo.extend(value.values())
+        elif isinstance(value, (tuple, list, dict)) and len(value) + len(todo) < MOST_LOOKED_AT:
+            todo.extend(value.values() if isinstance(value, dict) else value)
     return total
 
 
