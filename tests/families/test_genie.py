@@ -99,3 +99,13 @@ def test_settings_and_instances_that_do_not_fit():
         family.solve(two, 0.5)
     with pytest.raises(ct.InputError, match="no target"):
         family.run(ct.ClusteringInstance(points=item.points, k=2), 0.5)
+
+
+def test_the_default_is_that_of_genieclust():
+    genieclust = pytest.importorskip("genieclust")
+    for seed in range(6):
+        points = np.random.default_rng(seed).normal(size=(60, 2))
+        instance = ct.ClusteringInstance(points, k=4)
+        own = ct.GenieClustering().solve(instance, 0.3)
+        other = genieclust.Genie(n_clusters=4).fit_predict(points)
+        assert np.array_equal(own[:, None] == own, other[:, None] == other)

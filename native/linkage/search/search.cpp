@@ -8,6 +8,7 @@
 #include "linkage/models/fixed_extremes.h"
 #include "linkage/search/cutting.h"
 #include "linkage/search/merging.h"
+#include "linkage/search/point_chain.h"
 
 namespace certune::linkage {
 
@@ -374,9 +375,14 @@ PointResult solve_at(const Problem& problem, const PointValues& point, ExactLaye
         run.costs.cut(run.tree, 0, result.labels);
         return result;
     }
-    result.decided = run.run_at(point);
-    if (!result.decided) return result;
-    result.labels = run.found.take_partitions();
+    if (auto labels = chained_at(problem, point, run.tree, run.costs, exact, stop)) {
+        result.labels = std::move(*labels);
+    } else if (run.run_at(point)) {
+        result.labels = run.found.take_partitions();
+    } else {
+        return result;
+    }
+    result.decided = true;
     // Back to the numbers that nodes have among the first merges.
     const int n_before = tree.n_points + problem.first.n_made;
     const auto number = [&](int node) {

@@ -30,7 +30,9 @@ def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
     alpha = float(course.power[0] + course.power[1] * t)
     if course.mode == MOVING:
         raise AssertionError("a point has fixed distances")
-    smallest, largest = _range(course.first, course)
+    # Logarithms of one distance have no entries outside of this range, identical points included.
+    one = course.ordered and course.line.weights == ((1.0, 0.0),)
+    smallest, largest = course.instance.log_ranges[0] if one else _range(course.first, course)
     error = course.input_error * (1 + abs(alpha)) + 8 * UNIT * (
         2 + abs(alpha) * (largest - smallest)
     )
@@ -41,8 +43,10 @@ def point_values(course: Course) -> tuple[NDArray[np.float64], bool, float]:
         with np.errstate(divide="ignore", invalid="ignore"):
             quotient = np.where(y == 0, 1.0, np.expm1(y) / y)
         return logs * quotient, True, error + 16 * UNIT
-    logs = np.clip(course.first, smallest, largest) - 0.5 * (smallest + largest)
-    values = np.exp(alpha * logs)
+    logs = course.first if one else np.clip(course.first, smallest, largest)
+    values = logs - 0.5 * (smallest + largest)
+    values *= alpha
+    np.exp(values, out=values)
     if course.kind == ENERGY:
         values[~course.instance.different] = 0.0  # which count within a cluster
     return values, alpha > 0, error
