@@ -40,3 +40,12 @@ def test_learned_weights(tmp_path):
     assert "the best single metric" in finished.stdout
     assert "boxes" in finished.stderr
     assert picture.stat().st_size > 5000
+
+
+def test_whole_numbers_and_words():
+    finished = subprocess.run(
+        [sys.executable, EXAMPLES / "whole_numbers_and_words.py"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "k = 3" in finished.stdout and "one 0.6" in finished.stdout
+    assert "True" in finished.stdout

@@ -218,6 +218,27 @@ def test_several_parameters_take_part():
         ct.tune(choice, items, aggregate="min")
 
 
+def test_a_failure_in_several_parameters_keeps_its_reason_and_the_rest(monkeypatch):
+    def broken(*_):
+        raise ct.TuningError("broken on purpose")
+
+    monkeypatch.setattr("certune.tuning.choice_search.tune_space", broken)
+    rng = np.random.default_rng(0)
+    item = ct.ClusteringInstance(
+        points=rng.normal(size=(6, 2)),
+        metrics=("euclidean", "cityblock"),
+        target=[0, 0, 0, 1, 1, 1],
+    )
+    alternatives = {
+        "one": ct.Linkage("min-max", alpha=(0.5, 2), weights=(1, 0)),
+        "two": ct.Linkage("min-max", alpha=(0.5, 2), weights="tune", n_metrics=2),
+    }
+    with pytest.raises(ct.TuningError, match="broken on purpose") as caught:
+        ct.tune(ct.Choice(alternatives), [item], progress=False)
+    assert caught.value.result.alternatives["one"].n_computed == 1
+    assert caught.value.result.alternatives["two"].n_computed == 0
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [

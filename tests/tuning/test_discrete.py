@@ -55,6 +55,13 @@ def test_the_optimum_is_that_of_all_settings(result):
     assert sum(FAMILY.run_exact(item, best) for item in INSTANCES) == reached
 
 
+def test_defaults_of_all_settings_are_compared(result):
+    default = {"k": 1, "a": 1.0, "rule": "loose"}
+    runs = [FAMILY.run_exact(item, default) for item in INSTANCES]
+    assert result.baselines == {"one": float(sum(runs) / len(runs))}
+    assert "baselines         one" in str(result)
+
+
 def test_one_certificate_proves_all_slices(result, tmp_path):
     result.certificate.save(tmp_path / "certificate.json")
     report = ct.verify(tmp_path / "certificate.json", FAMILY, INSTANCES)

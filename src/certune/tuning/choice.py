@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from certune.checks import as_list
@@ -99,6 +100,14 @@ class Choice:
         """Return the setting of an alternative together with its name, as ``choice``."""
         return {"choice": name, **params}
 
+    def further_baselines(self, name: str) -> dict[str, dict[str, Any]]:
+        """Return default settings that are no settings of an alternative: of a choice, none."""
+        return {}
+
+    def run_exact(self, instance: Any, params: Mapping[str, Any]) -> Fraction:
+        """Return the utility of a further default on an instance."""
+        raise ParameterError(f"{self!r} has no defaults of its own")
+
     def title_of(self, name: str, params: Mapping[str, Any]) -> str:
         """Return the headline of a report about the winner, whose setting is given."""
         others = ", ".join(other for other in self.alternatives if other != name)
@@ -162,6 +171,15 @@ class Slices(Choice):
         """Return the setting of the whole family."""
         found = self.alternatives[name].setting_of(params)
         return {key: found[key] for key in self.family.space.names}
+
+    def further_baselines(self, name: str) -> dict[str, dict[str, Any]]:
+        """Return the default settings of the family that lie in other slices."""
+        own = self.alternatives[name].baselines
+        return {key: value for key, value in self.family.baselines.items() if key not in own}
+
+    def run_exact(self, instance: Any, params: Mapping[str, Any]) -> Fraction:
+        """Return the utility of a setting of the family."""
+        return self.family.run_exact(instance, params)
 
     def title_of(self, name: str, params: Mapping[str, Any]) -> str:
         """Return the settings of discrete parameters, and how many there are."""

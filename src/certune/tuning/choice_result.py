@@ -205,10 +205,17 @@ class ChoiceResult:
         """A scikit-learn estimator of the winner with the best setting, not fitted."""
         return self.best.best_estimator
 
-    @property
+    @cached_property
     def baselines(self) -> dict[str, float]:
-        """Defaults of the winning alternative, over all instances, by name."""
-        return self.best.baselines
+        """Defaults of the winning alternative, over all instances, by name.
+
+        For a family with discrete parameters, the defaults of the family.
+        """
+        found = dict(self.best.baselines)
+        for name, params in self.choice.further_baselines(self.best_alternative).items():
+            utilities = [self.choice.run_exact(item, params) for item in self.best.instances]
+            found[name] = float(self.criterion.value(utilities))
+        return found
 
     @property
     def instance_names(self) -> list[str]:

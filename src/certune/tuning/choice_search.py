@@ -248,7 +248,7 @@ def tune_choice(
             result = _result(choice, found, status, criterion, started)
         except BaseException as error:
             if any(contender.n_used for contender in contenders.values()):
-                with_result(error, lambda: _failed(race, place, criterion, started))
+                with_result(error, lambda: _failed(race, instances, place, criterion))
             raise
         if result is not None:
             log.summary(lambda: str(result))
@@ -268,10 +268,13 @@ def tune_choice(
 
 
 def _failed(
-    race: _Race, place: Workplace, criterion: Criterion, started: float
+    race: _Race, instances: Mapping[str, list[Any]], place: Workplace, criterion: Criterion
 ) -> ChoiceResult | None:
     found = _settled(race, place, Status.FAILED)
-    return _result(race.choice, found, Status.FAILED, criterion, started)
+    for name, family in race.choice.alternatives.items():
+        # Alternatives with several parameters come last, and one of them may have failed.
+        found.setdefault(name, Alternative.untouched(name, family, instances[name]))
+    return _result(race.choice, found, Status.FAILED, criterion, race.started)
 
 
 def _settled(race: _Race, place: Workplace, status: Status | None) -> dict[str, Alternative]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from certune.scores import Score
     from certune.tuning.choice_result import ChoiceResult
     from certune.tuning.line_result import LineTuningResult
     from certune.tuning.result import TuningResult
@@ -30,7 +31,7 @@ def summary_of_line(result: LineTuningResult) -> str:
         ("optimal set", _intervals(result)),
         ("", _near_plateaus(result)),
         ("robust parameter", _robust(result)),
-        *_baselines(result),
+        *_baselines(result, result.family.score),
         ("undecided", _undecided(result)),
         ("instances", f"{n_finished} of {n_instances} finished, {result.elapsed:.1f} s"),
         *_failures(result),
@@ -72,7 +73,7 @@ def summary_of_choice(result: ChoiceResult) -> str:
         ("best value", f"{result.best_score:.6g}{fraction}, {words}"),
         (score.bound_name, f"{result.score_bound:.6g}, gap {gap}"),
         best,
-        *_baselines(result.best),
+        *_baselines(result, score),
         *others,
         (
             "functions",
@@ -91,7 +92,7 @@ def summary_of_space(result: SpaceTuningResult) -> str:
     rows = [
         *_optimum(result),
         ("best parameters", _shown(result.best_params)),
-        *_baselines(result),
+        *_baselines(result, result.family.score),
         ("search", effort),
     ]
     return _aligned(rows)
@@ -112,8 +113,8 @@ def _optimum(result: TuningResult) -> list[Row]:
     ]
 
 
-def _baselines(result: TuningResult) -> list[Row]:
-    scores = {name: result.family.score.of(value) for name, value in result.baselines.items()}
+def _baselines(result: TuningResult | ChoiceResult, score: Score) -> list[Row]:
+    scores = {name: score.of(value) for name, value in result.baselines.items()}
     reached = ", ".join(f"{name} {value:.6g}" for name, value in scores.items())
     return [("baselines", reached), ("", _better_baseline(result))]
 
@@ -127,7 +128,7 @@ def _robust(result: LineTuningResult) -> str:
     return f"{shown} ({worth}): the middle of the widest interval with hardly a loss"
 
 
-def _better_baseline(result: TuningResult) -> str:
+def _better_baseline(result: TuningResult | ChoiceResult) -> str:
     better = [name for name, value in result.baselines.items() if value > result.best_value]
     equal = [name for name, value in result.baselines.items() if value == result.best_value]
     if better:
