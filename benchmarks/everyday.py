@@ -126,7 +126,8 @@ def left_out_lasso():
 def _bbai_lasso():
     from bbai.glm import Lasso
 
-    return Lasso()
+    # Held-out points keep the penalty weight, as in scikit-learn; by default bbai keeps the norm.
+    return Lasso(loo_mode="lambda")
 
 
 PROBLEMS = {

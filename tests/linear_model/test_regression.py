@@ -10,7 +10,7 @@ import sklearn.linear_model as grid_models
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, LeaveOneOut
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import certune as ct
@@ -174,3 +174,10 @@ def test_a_ratio_at_the_end_of_its_range_is_told():
 def test_bad_ranges_of_ratios_are_refused(ratio):
     with pytest.raises(ct.ParameterError, match="l1_ratio must be"):
         ElasticNetCV(l1_ratio=ratio).fit(X[:50], Y[:50])
+
+
+def test_leave_one_out_lasso_is_that_of_bbai():
+    """The numbers are those of bbai 1.16, Lasso(loo_mode="lambda"), whose lambda is 39 alpha."""
+    model = LassoCV(cv=LeaveOneOut(), alphas=(0.2, 2.0)).fit(X[:40], Y[:40])
+    assert model.alpha_ == pytest.approx(0.6405262762506292, rel=1e-6)
+    assert -model.best_score_ == pytest.approx(3477.8848384748576, rel=1e-12)
