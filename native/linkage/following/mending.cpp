@@ -67,7 +67,7 @@ bool Mender::same_members(int p, int q, int node) {
 }
 
 int Mender::old_node_of(int p, int q) {
-    const std::int64_t code = tree_.hash[at(p)] + tree_.hash[at(q)];
+    const std::uint64_t code = tree_.hash[at(p)] + tree_.hash[at(q)];
     const int size = tree_.size[at(p)] + tree_.size[at(q)];
     for (std::size_t i = 0; i < codes_.size(); ++i) {
         if (codes_[i] != code) continue;

@@ -71,9 +71,9 @@ class Mender {
     Roster& roster_;
     Costs& costs_;
     std::vector<Flags> flags_;
-    std::vector<int> queue_;           // the old merges
-    std::vector<std::int64_t> codes_;  // and their hashes
-    std::vector<std::uint8_t> mark_;   // per point
+    std::vector<int> queue_;            // the old merges
+    std::vector<std::uint64_t> codes_;  // and their hashes
+    std::vector<std::uint8_t> mark_;    // per point
     std::vector<double> heights_, values_;
     std::vector<Doubt> doubts_;
     Glimpse glimpse_{0.0};

@@ -4,14 +4,14 @@
 
 namespace certune::linkage {
 
-std::vector<std::int64_t> point_hashes(int n) {
-    std::vector<std::int64_t> hashes(static_cast<std::size_t>(n));
+std::vector<std::uint64_t> point_hashes(int n) {
+    std::vector<std::uint64_t> hashes(static_cast<std::size_t>(n));
     std::uint64_t state = 0x9E3779B97F4A7C15u;
     for (auto& hash : hashes) {
         state += 0x9E3779B97F4A7C15u;
         std::uint64_t x = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
         x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-        hash = static_cast<std::int64_t>((x ^ (x >> 31)) >> 1);
+        hash = x ^ (x >> 31);
     }
     return hashes;
 }

@@ -32,10 +32,10 @@ struct Tree {
     int n_first = 0;
     int width = 0;
     std::vector<int> left, right, size;
-    std::vector<int> highest;        // highest member index, for the tie rule
-    std::vector<std::int64_t> hash;  // sum of the hashes of the members
-    Buffer<int> member_room;         // (nodes, points)
-    std::vector<int> tops;           // numbers that the first clusters have among the first merges
+    std::vector<int> highest;         // highest member index, for the tie rule
+    std::vector<std::uint64_t> hash;  // sum of the hashes of the members, modulo 2**64
+    Buffer<int> member_room;          // (nodes, points)
+    std::vector<int> tops;            // numbers that the first clusters have among the first merges
 
     Tree(const FirstMerges& first, int width);
 
@@ -56,6 +56,6 @@ struct Tree {
 };
 
 // Hash of every point, positive and the same on any machine.
-std::vector<std::int64_t> point_hashes(int n);
+std::vector<std::uint64_t> point_hashes(int n);
 
 }  // namespace certune::linkage
