@@ -335,7 +335,8 @@ def _check_criterion(n_free: int, criterion: Criterion) -> None:
     if n_free > 1 and not criterion.is_plain:
         raise ParameterError(
             "aggregate and weights are for one free parameter, along which all utilities are "
-            f"known; this family has {n_free}, of which the mean utility is maximised."
+            f"known; this family has {n_free}, of which the mean utility is maximised: leave them "
+            "out, or fix all parameters but one, for example at the best mean setting."
         )
 
 
