@@ -53,6 +53,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     InputError
         If it cannot be written, or is no plain file; what exists is as it was then.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"cannot write to {path!r}: expected the path of a file")
     target = Path(os.path.realpath(path))
     _refuse_special(path, target)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")

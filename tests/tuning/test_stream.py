@@ -195,3 +195,15 @@ def test_blocks_of_short_instances_count_as_short(seconds, grain, short):
         tray.pending[outcome.number] = None
         tray.put_away(outcome)
     assert tray.has_short_items is short
+
+
+@pytest.mark.parametrize("path", [None, 1, True, 3.5, [], b"x"])
+def test_what_is_no_path_is_refused(path):
+    result = streamed(3)
+    for act in (ct.load, result.save, result.report):
+        with pytest.raises(ct.InputError, match="path"):
+            act(path)
+    with pytest.raises(ct.InputError, match="got 1 among them"):
+        ct.read_stream([1])
+    with pytest.raises(ct.ParameterError, match="task must be one of"):
+        ct.read_stream("a.csv", target="y", task=[])

@@ -150,7 +150,11 @@ def files_of(pattern: Any) -> list[Path]:
         return _files(fspath(pattern))
     if not isinstance(pattern, Iterable):
         raise InputError(f"expected a file, a folder or a pattern, got {pattern!r}")
-    found = [path for part in pattern for path in _files(fspath(part))]
+    parts = list(pattern)
+    for part in parts:
+        if not isinstance(part, (str, PathLike)):
+            raise InputError(f"expected files, folders or patterns, got {part!r} among them")
+    found = [path for part in parts for path in _files(fspath(part))]
     if not found:
         raise InputError("no files are named: pass a file, a folder or a pattern as 'data/*.csv'")
     return list(dict.fromkeys(found))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.checks import is_one_of
 from certune.data.few_labels import labeling_folds
 from certune.data.folds import folds
 from certune.data.table import Table, as_numbers, first_missing, is_missing
@@ -129,7 +130,7 @@ TASKS: Mapping[str, Callable[..., list[Any]]] = {
 
 def task_named(name: object, options: Sequence[str]) -> Callable[..., list[Any]]:
     """Return a task, or raise if it or one of its options is not known."""
-    if name not in TASKS:
+    if not is_one_of(name, TASKS):
         raise ParameterError(f"task must be one of {', '.join(TASKS)}, got {name!r}")
     make = TASKS[str(name)]
     known = list(make.__kwdefaults__ or ())

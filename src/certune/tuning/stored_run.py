@@ -201,6 +201,8 @@ def load(path: str | os.PathLike[str]) -> StoredRun | StoredSearch | StoredStrea
     InputError
         If there is no run, or its journal is damaged before its end.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"path must be that of a run directory or a file, got {path!r}")
     if os.path.isfile(path):
         return load_stream(path)
     header, *events = [*read_events(path)] or [None]
