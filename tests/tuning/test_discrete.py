@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import certune as ct
-from certune.errors import CertificateError, ParameterError
+from certune.errors import CertificateError, InputError, ParameterError
 from certune.testing import StepFamily, check_family
 
 
@@ -103,6 +103,24 @@ def test_settings_that_look_alike_are_all_tuned(kinds, best):
     assert tuned.best_value == 1 and tuple(tuned.best_params.values())[1:] == best
     assert len(family.slices()) == 2 ** len(kinds)
     assert ct.verify(tuned.certificate, family, [best]).optimal
+
+
+def test_defaults_in_other_slices_than_the_best_are_compared():
+    space = ct.ParameterSpace((ct.Real("a", 0, 1), ct.Categorical("c", (1, 2))))
+    defaults = {f"c = {c}": {"a": 0.5, "c": c} for c in (1, 2)}
+    family = ct.ProgramFamily(is_setting, space, baselines=defaults)
+    tuned = ct.tune(family, [(2,)], progress=False)
+    assert tuned.baselines == {"c = 1": 0.0, "c = 2": 1.0}
+    assert tuned.evaluate([(1,), (2,)]).baselines == {"c = 1": 0.5, "c = 2": 0.5}
+
+
+def test_a_folder_of_slices_says_how_it_is_read(tmp_path):
+    family = ct.ProgramFamily(
+        is_setting, ct.ParameterSpace((ct.Real("a", 0, 1), ct.Categorical("c", (1, 2))))
+    )
+    ct.tune(family, [(2,)], progress=False, run_dir=tmp_path / "run")
+    with pytest.raises(InputError, match="several alternatives"):
+        ct.load(tmp_path / "run")
 
 
 def test_slices_are_families():

@@ -199,5 +199,10 @@ def read_events(path: str | os.PathLike[str]) -> Iterator[Any]:
     """
     journal = checked_folder(path) / "journal.jsonl"
     if not journal.exists():
+        if any(journal.parent.glob(f"*/{journal.name}")):
+            raise InputError(
+                f"{path} keeps a run over several alternatives, each in a folder of its own: load "
+                "one of these, or call tune with the same run_dir, which computes nothing twice"
+            )
         raise InputError(f"{path} keeps no run: there is no {journal.name} in it")
     yield from Journal.stored(journal)

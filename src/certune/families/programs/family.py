@@ -20,7 +20,7 @@ from typing import Any
 from certune.box import Box
 from certune.dual import PiecewiseFunction, PiecewisePolynomial
 from certune.dual.integers import rounded_down, rounded_up
-from certune.errors import InputError, ParameterError
+from certune.errors import InputError, ParameterError, UndecidedError
 from certune.families.base import LONGEST_WORD, BoxBound, Family, Params
 from certune.families.content import content_hash
 from certune.families.programs.boxes import BoxProblem, Reuse
@@ -147,6 +147,8 @@ class ProgramFamily(Family):
         # What a slice has in place of discrete parameters: settings, and one along a line.
         self._settings: dict[str, Any] = {}
         self._stepped: Integer | Categorical | None = None
+        # The whole family of a slice, and its defaults that lie in other slices.
+        self._elsewhere: tuple[ProgramFamily, dict[str, dict[str, Any]]] | None = None
 
     def __repr__(self) -> str:
         name = getattr(self.program, "__qualname__", repr(self.program))
@@ -290,13 +292,30 @@ class ProgramFamily(Family):
         made = copy.copy(self)
         made._space, made._settings, made._stepped = space, settings, stepped
         made._baselines = {}
+        elsewhere: dict[str, dict[str, Any]] = {}
         for name, params in self._baselines.items():
             values = {key: value for key, value in params.items() if key not in settings}
             if isinstance(stepped, Categorical):
                 values[stepped.name] = stepped.values.index(values[stepped.name])
             if all(params[key] == value for key, value in settings.items()):
                 made._baselines[name] = values
+            else:
+                elsewhere[name] = params
+        made._elsewhere = (self, elsewhere) if elsewhere else None
         return made
+
+    def company(self, instance: Any) -> dict[str, Fraction | None]:
+        """Utilities of the defaults of the whole family that lie in other slices than this one."""
+        if self._elsewhere is None:
+            return {}
+        whole, defaults = self._elsewhere
+        found: dict[str, Fraction | None] = {}
+        for name, params in defaults.items():
+            try:
+                found[name] = whole.run_exact(instance, params)
+            except UndecidedError:
+                found[name] = None
+        return found
 
     def setting_of(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the setting of the whole family that a point of this slice stands for."""
