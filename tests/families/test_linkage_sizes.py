@@ -115,3 +115,13 @@ def test_boxes_of_distances_near_the_ends_of_the_doubles():
         scaled = instance(np.ldexp(FIRST, shift), np.ldexp(SECOND, shift))
         found = family.bound_on_box(scaled, box)
         assert (found.lower, found.upper) == (ordinary.lower, ordinary.upper)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "energy"])
+def test_weight_lines_from_subnormal_distances_are_followed(kind):
+    """The weights that make both ends one size are beyond the doubles."""
+    mixed = instance(np.ldexp(FIRST, -1045), SECOND)
+    family = ct.Linkage(kind, alpha=1.0, weights="tune", n_metrics=2)
+    dual = family.dual(mixed)
+    for t in (0.0, 1e-300, 0.25, 1.0):
+        assert dual(t) == family.run(mixed, {"weights": (1 - t, t)})

@@ -259,7 +259,8 @@ def _moving_course(
     for t, weights in zip((low, high), ends_weights, strict=True):
         # Rounding is relative to these; over the distance that is monotone in t up to t = 0, where
         # it is 1.
-        terms = [abs(float(a)) + abs(t * float(b)) for a, b in line.weights]
+        # Weights in another coordinate can be beyond the doubles, where their sums are not.
+        terms = [abs(Fraction(a)) + abs(Fraction(t) * Fraction(b)) for a, b in line.weights]
         sizes = combined(terms, distances, shift)
         exact = combined(weights, distances, shift)
         positive = exact > 0
