@@ -190,6 +190,7 @@ Answer NearTies::decide(const Question& question) {
         question.kind == Question::Kind::at_high_end) {
         return unknown;
     }
+    open_at_end_ = left == 0 || right == 0;
     // One change: signs are proved on both sides of the zone, or it reaches an end of the interval.
     const double zero = std::clamp(own.zero(), low, high);
     double margin = units_beside * ulp(reach) + 0x1p-48 * std::abs(zero);
@@ -215,8 +216,7 @@ Answer NearTies::ask(const Question& question) {
         if (!at_end || own.order == question.expected) return own;
     }
     if (own.kind != Answer::Kind::crosses) return next_.ask(question);
-    const auto& [low, high] = question.interval;
-    if (own.zone.low > low && own.zone.high < high) return own;
+    if (!open_at_end_) return own;
     // There may be an exact tie at that end.
     const Answer other = next_.ask(question);
     return other.kind == Answer::Kind::unknown ? own : other;

@@ -62,6 +62,7 @@ class NearTies final : public ExactLayer {
     std::vector<Wide> counts_;       // for each power, of the terms gathered last
     std::vector<std::size_t> used_;  // powers with terms
     std::vector<int> members_[4];
+    bool open_at_end_ = false;  // of the last change: is a sign at an end of the interval open?
 };
 
 }  // namespace certune::linkage

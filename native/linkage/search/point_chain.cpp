@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "linkage/compare/identities.h"
 #include "linkage/models/energies.h"
@@ -183,11 +184,22 @@ class Judge {
     bool is_same(const Rivals& nodes) const {
         if (source_.kind == Kind::energy) return same_energies(tree_, nodes, source_.pairs);
         if (source_.kind == Kind::mean) return same_averages(tree_, nodes, source_.pairs.codes);
-        // Single points have one distance; extremes of others are left to the exact layer.
-        const bool single = tree_.size[static_cast<std::size_t>(nodes.row)] == 1 &&
-                            tree_.size[static_cast<std::size_t>(nodes.near)] == 1 &&
-                            tree_.size[static_cast<std::size_t>(nodes.rival)] == 1;
-        return single && same_averages(tree_, nodes, source_.pairs.codes);
+        if (!source_.pairs.ordered) return false;
+        const auto near = extremes(nodes.row, nodes.near), rival = extremes(nodes.row, nodes.rival);
+        return (source_.kind == Kind::maximum || near.first == rival.first) &&
+               (source_.kind == Kind::minimum || near.second == rival.second);
+    }
+    // Smallest and largest code of the pairs of two clusters.
+    std::pair<std::uint64_t, std::uint64_t> extremes(int first, int second) const {
+        std::uint64_t smallest = ~std::uint64_t{0}, largest = 0;
+        for (const int p : tree_.members(first)) {
+            const auto row = source_.pairs.codes.row(static_cast<std::size_t>(p));
+            for (const int q : tree_.members(second)) {
+                smallest = std::min(smallest, row[static_cast<std::size_t>(q)]);
+                largest = std::max(largest, row[static_cast<std::size_t>(q)]);
+            }
+        }
+        return {smallest, largest};
     }
 
     const Source& source_;
