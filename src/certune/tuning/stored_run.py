@@ -13,7 +13,7 @@ from typing import Any
 from certune.aggregates import Criterion
 from certune.cards import Carded
 from certune.dual import DualFunction, aggregated
-from certune.errors import CertuneError, InputError
+from certune.errors import CertuneError, InputError, ParameterError
 from certune.runs import Journal
 from certune.runs.directory import FORMAT, function_path, read_events, read_function
 from certune.space import Segment
@@ -202,7 +202,7 @@ def load(path: str | os.PathLike[str]) -> StoredRun | StoredSearch | StoredStrea
         If there is no run, or its journal is damaged before its end.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"path must be that of a run directory or a file, got {path!r}")
+        raise ParameterError(f"path must be the path of a folder or file of a run, got {path!r}.")
     if os.path.isfile(path):
         return load_stream(path)
     header, *events = [*read_events(path)] or [None]
