@@ -190,6 +190,7 @@ class WholeSteps(StepFamily):
         (lambda: ct.Categorical("w", ("a", None)), "words or numbers"),
         (lambda: ct.Categorical("w", ("a", "b" * 101)), "short name"),
         (lambda: ct.Categorical("w", (1, 10**5000)), "short name"),
+        (lambda: ct.Categorical("w", range(10**9)), "use Integer"),
         (lambda: FAMILY.run(INSTANCES[0], {"k": 1.5, "a": 1, "rule": "loose"}), "whole number in"),
         (lambda: FAMILY.run(INSTANCES[0], {"k": 9, "a": 1, "rule": "loose"}), "'k' must be"),
         (lambda: FAMILY.run(INSTANCES[0], {"k": 1, "a": 1, "rule": "x"}), "one of 'strict'"),

@@ -19,6 +19,7 @@ WEIGHT_SUM_TOLERANCE = 1e-9
 _LARGEST_INTEGER = 2**53
 # Characters of a categorical setting, which names slices, rows and files.
 _LONGEST_SETTING = 100
+_MOST_SETTINGS = 1000
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,11 @@ class Categorical:
             raise ParameterError(
                 f"Categorical {self.name!r}: values must be a tuple of words or numbers, got "
                 f"{self.values!r}."
+            )
+        if len(self.values) > _MOST_SETTINGS:  # such as a range, which needs no memory yet
+            raise ParameterError(
+                f"Categorical {self.name!r}: at most {_MOST_SETTINGS} values are tried one by one, "
+                f"got {len(self.values)}; use Integer for a range of whole numbers."
             )
         object.__setattr__(self, "values", tuple(self.values))
         kinds = {type(value) for value in self.values}
