@@ -180,7 +180,8 @@ def tuned(ct, family, instances, n_jobs):
         result = ct.tune(family, instances, n_jobs=n_jobs, progress=False, callbacks=[report])
     except KeyboardInterrupt:
         return {"lost": steps}
-    lost = steps - len(result.duals) if family.space.n_free == 1 else 0
+    # An instance may be finished whose state was not reported any more.
+    lost = max(0, steps - len(result.duals)) if family.space.n_free == 1 else 0
     holds = result.best_value_exact <= result.upper_bound_exact
     return {"status": result.status.name, "lost": lost, "holds": bool(holds)}
 

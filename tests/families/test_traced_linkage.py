@@ -154,7 +154,7 @@ def test_the_sign_of_the_exponent_is_a_predicate():
 
 
 @pytest.mark.parametrize("kind", ["min-max", "power-mean"])
-@pytest.mark.parametrize(("n", "seed", "widest"), [(3, 4, 2), (4, 4, 4)])
+@pytest.mark.parametrize(("n", "seed", "widest"), [(3, 4, 2), (4, 5, 4)])
 def test_tuned_weights(kind, n, seed, widest):
     structure = ct.Linkage(kind, weights="tune", n_metrics=2).structure(n)
     program = Greedy(n, weighted, min_max=kind == "min-max")
