@@ -233,7 +233,7 @@ def aggregate_of(text: str) -> Aggregate:
     Examples
     --------
     >>> aggregate_of("cvar:0.1")
-    CVaR(0.1)
+    CVaR(1/10)
     """
     name, colon, share = text.strip().partition(":")
     plain: dict[str, Aggregate] = {"mean": Mean(), "min": Minimum()}

@@ -76,6 +76,7 @@ class Box:
 
     Examples
     --------
+    >>> from certune.space import Simplex
     >>> space = ParameterSpace((Real("alpha", 0, 4), Simplex("weights", 2)))
     >>> box, *faces = Box.strata(space)
     >>> [face.vertices("weights") for face in faces]

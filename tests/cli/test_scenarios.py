@@ -50,6 +50,8 @@ MISTAKES = {
     ("[split]", "[splits]"): "line 9: there is no section [splits]; did you mean 'split'?",
     ("holdout = 0.25", 'holdout = "much"'): "line 10: holdout must be a number",
     ("holdout = 0.25", "holdout = 1.5"): "holdout must be a share",
+    ("holdout = 0.25", "seed = -1"): "line 10: seed must be a whole number from 0",
+    ("holdout = 0.25", "seed = 0.5"): "line 10: seed must be a whole number from 0",
     ("files = ", "file = "): "line 6: [data] has no key 'file'; did you mean 'files'?",
     ('files = ["data/*.csv"]', ""): "[data] must have files",
     ('["data/*.csv"]', '"data/*.csv"'): "line 6: files must be a list of texts",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import certune as ct
 from certune.errors import InputError
 from certune.families.metrics import distance_matrix
 
@@ -25,3 +26,8 @@ def test_tiny_points_keep_their_digits(metric):
     tiny = distance_matrix(np.ldexp(points, -480), metric)
     assert np.array_equal(tiny, np.ldexp(distance_matrix(points, metric), -480))
     assert np.count_nonzero(tiny == 0) == 16
+
+
+def test_a_single_object_is_no_array_of_points():
+    with pytest.raises(InputError, match="a single object of type str: pass an array of rows"):
+        ct.ClusteringInstance(np.array("points"), target=[0, 1])

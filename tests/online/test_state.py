@@ -277,6 +277,8 @@ def test_records_that_are_no_next_round_are_refused(tmp_path):
     lines = content.splitlines(keepends=True)
     last = json.loads(lines[4].split(b" ", 1)[1])
 
+    huge = [10**1000 for _ in last["duals"][0]["numerators"]]
+
     def with_last(**changes):
         return [*lines[:4], line_of(json.dumps({**last, **changes}).encode())]
 
@@ -286,6 +288,7 @@ def test_records_that_are_no_next_round_are_refused(tmp_path):
         ([*lines[:2], lines[3], lines[2], lines[4]], "has round 3 where round 2 must be"),
         ([*lines, line_of(b"{no json")], "something else than JSON"),
         (with_last(points=[0.5], values=[1.0]), "of another learner"),
+        (with_last(duals=[{**last["duals"][0], "numerators": huge}]), "beyond the floats"),
         *[([*lines, line_of(text)], "is no round") for text in (b"[]", b"null", b"5", b"{}")],
         *[
             (with_last(**changes), "is no round")

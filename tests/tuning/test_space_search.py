@@ -320,7 +320,10 @@ def resealed(certificate, **changes):
         (lambda c: {"best_params": {"x": 0.0}}, "not in the space"),
         (lambda c: {"best_params": {"x": (0.0, 1.0), "y": 0.0}}, "not in the space"),
         (lambda c: {"family_fingerprint": "other"}, "another family"),
-        (lambda c: {"instance_fingerprints": c.instance_fingerprints[::-1]}, "not the instance"),
+        (
+            lambda c: {"instance_fingerprints": ("0" * 64, *c.instance_fingerprints[1:])},
+            "not the instance",
+        ),
         (lambda c: {"instance_fingerprints": c.instance_fingerprints[:2]}, "about 2 instances"),
     ],
 )

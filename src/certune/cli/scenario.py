@@ -27,6 +27,9 @@ LARGEST_NUMBER = 1e300
 NUMBER, TEXT, FLAG = "a number", "a text in quotes", "true or false"
 NUMBERS, TEXTS, RANGE = "a list of numbers", "a list of texts", "a range [low, high]"
 NUMBER_OR_RANGE = "a number or a range [low, high]"
+# What numpy and scikit-learn both take as a seed.
+LARGEST_SEED = 2**32 - 1
+SEED = f"a whole number from 0 to {LARGEST_SEED}"
 
 # Keys of the sections other than [family], and what their values are.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
@@ -35,7 +38,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "distances": TEXTS, "standardize": FLAG, "k": NUMBER, "cv": NUMBER, "encoding": TEXT,
         "delimiter": TEXT, "task": TEXT,
     },
-    "split": {"holdout": NUMBER, "seed": NUMBER},
+    "split": {"holdout": NUMBER, "seed": SEED},
     "run": {"timeout": NUMBER, "gap": NUMBER, "jobs": NUMBER, "aggregate": TEXT},
 }  # fmt: skip
 FAMILY_KEYS: Mapping[str, str] = {
@@ -173,6 +176,8 @@ def _fits(value: Any, kind: str) -> bool:
 
     if kind == NUMBER or (kind == NUMBER_OR_RANGE and not isinstance(value, list)):
         return is_number(value)
+    if kind == SEED:
+        return isinstance(value, int) and is_number(value) and 0 <= value <= LARGEST_SEED
     if kind == TEXT:
         return isinstance(value, str)
     if kind == FLAG:

@@ -62,6 +62,8 @@ def _why_not_numeric(values: Any) -> str:
         return f"the sparse {type(values).__name__}: pass its .toarray()"
     if not isinstance(values, (list, tuple, np.ndarray)):
         return f"{type(values).__name__}: pass a list of rows, or an array of numpy"
+    if isinstance(values, np.ndarray) and not values.ndim:
+        return f"a single object of type {type(values.item()).__name__}: pass an array of rows"
     lengths = [len(row) if isinstance(row, (list, tuple)) else None for row in values]
     for number, length in enumerate(lengths):
         if length != lengths[0]:

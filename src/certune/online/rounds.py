@@ -159,4 +159,10 @@ def restored(
     constant = all(isinstance(dual, PiecewiseFunction) for dual in stored.duals)
     if not (constant or takes_smooth) or stored.points.size != n_answers:
         raise InputError(f"has a round {number} of another learner")
+    if constant and not all(
+        np.isfinite(bounds).all()
+        for steps in stored.observed(lines).steps
+        for bounds in (steps.lower, steps.upper)
+    ):
+        raise InputError(f"has a round {number} with utilities beyond the floats")
     return stored
