@@ -35,7 +35,7 @@ def test_a_sample_of_the_campaign_finds_nothing():
     [
         (SCENARIO + "x = " + "[" * 3000, "nested too deeply"),
         (SCENARIO + "k = nan\n", "k must be a number, got nan"),
-        (SCENARIO + "\n[split]\nseed = inf\n", "seed must be a number"),
+        (SCENARIO + "\n[split]\nseed = inf\n", "seed must be a whole number"),
         (SCENARIO + "\n[run]\njobs = " + "9" * 400 + "\n", "jobs must be a number"),
         (SCENARIO + "k = " + "9" * 5000 + "\n", "is not a TOML file"),
     ],
