@@ -129,3 +129,14 @@ def test_what_is_no_plain_file_is_never_replaced(tmp_path, kind, monkeypatch):
         before.st_ino,
     )
     assert os.listdir() == ["special"]
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"cannot write 'a\\x00b': embedded null byte"):
+        write_whole("a\0b", b"")
+    with pytest.raises(InputError, match=r"cannot read 'a\\x00b': embedded null byte"):
+        read_text("a\0b")
+    with pytest.raises(InputError, match="embedded null byte"):
+        ct.save_instances([1.0], "a\0b")
+    with pytest.raises(InputError, match="embedded null byte"):
+        ct.OnlineTuner(ct.testing.StepFamily(), 5, 0, state="a\0b")

@@ -55,7 +55,10 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"cannot write to {path!r}: expected the path of a file")
-    target = Path(os.path.realpath(path))
+    try:
+        target = Path(os.path.realpath(path))
+    except ValueError as error:  # a name that no file can have
+        raise InputError(f"cannot write {path!r}: {error}") from None
     _refuse_special(path, target)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
@@ -131,6 +134,8 @@ def read_text(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
                 content += piece
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:  # a name that no file can have
+        raise InputError(f"cannot read {os.fspath(path)!r}: {error}") from None
     return bytes(content)
 
 

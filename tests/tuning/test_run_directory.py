@@ -137,6 +137,25 @@ def test_a_torn_journal_is_mended(family, tmp_path):
     assert family.calls == [] and told(again) == told(whole)
 
 
+@pytest.mark.parametrize("place", ["header", "middle", "foreign"])
+def test_a_damaged_journal_is_set_aside_and_nothing_is_lost(family, tmp_path, place):
+    whole = ct.tune(family, INSTANCES, run_dir=tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    content = bytearray(journal.read_bytes())
+    content[{"header": 30, "middle": len(content) // 2, "foreign": 0}[place]] ^= 1
+    if place == "foreign":
+        content[:] = b"mine\nand yours\n"
+    journal.write_bytes(content)
+    with pytest.raises(ct.InputError, match="the call that made the run sets it aside"):
+        ct.load(tmp_path)
+    family.calls.clear()
+    with pytest.warns(UserWarning, match=r"damaged at byte .*aside/journal\.jsonl, and"):
+        again = ct.tune(family, INSTANCES, run_dir=tmp_path)
+    assert family.calls == [] and told(again) == told(whole)
+    assert (tmp_path / "aside" / "journal.jsonl").read_bytes() == content
+    assert len(ct.load(tmp_path).duals) == 8 and not list(tmp_path.glob("*.lock"))
+
+
 def test_another_family_is_refused(family, tmp_path):
     ct.tune(family, INSTANCES, run_dir=tmp_path)
     with pytest.raises(ct.InputError, match="keeps the run of another family"):
@@ -162,7 +181,7 @@ def test_a_run_in_work_is_not_disturbed(family, tmp_path):
     assert seen.status is None and len(seen.duals) == 2 and seen.upper_bound <= 1.0
 
 
-@pytest.mark.parametrize("path", [3, b"", "", ["a"]])
+@pytest.mark.parametrize("path", [3, b"", "", ["a"], "a\0b"])
 def test_a_run_dir_that_is_no_path_is_refused(family, path):
     with pytest.raises((ct.ParameterError, ct.InputError)):
         ct.tune(family, INSTANCES, run_dir=path)
@@ -172,6 +191,9 @@ def test_a_file_in_the_way_is_said(family, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ct.InputError, match="cannot keep a run in .*; choose another folder"):
         ct.tune(family, INSTANCES, run_dir=tmp_path / "file")
+    (tmp_path / "functions").write_text("")
+    with pytest.raises(ct.InputError, match=r"functions: File exists; choose another folder"):
+        ct.tune(family, INSTANCES, run_dir=tmp_path)
 
 
 def test_functions_that_cannot_be_told_are_not_kept(tmp_path):
@@ -310,6 +332,28 @@ def test_instances_are_left_out_and_added(family):
         whole.without(whole.instance_names)
     with pytest.raises(ct.InputError):
         whole.with_instances([3])
+
+
+def test_instances_that_failed_stay_failed_and_are_not_tried_again(family):
+    family.bad.update(["number 1", "number 6"])
+    result = ct.tune(family, INSTANCES, on_error="skip")
+    family.bad.clear()
+    family.calls.clear()
+    fewer = result.without("number 1")
+    assert family.calls == [] and fewer.status is ct.Status.INCOMPLETE
+    assert fewer.failures == {6: "ZeroDivisionError: no such thing"}
+    assert fewer.instance_names[6] == "number 6" and fewer.upper_bound > result.best_value
+    assert result.without(["number 1", "number 6"]).status is ct.Status.OPTIMAL
+    more = result.with_instances([instance(9)])
+    assert family.calls == ["number 9"]
+    assert [more.instance_names[place] for place in more.failures] == ["number 1", "number 6"]
+    family.bad.add("number 10")
+    with pytest.raises(ct.TuningError, match="number 10"):
+        result.with_instances([instance(10)])
+    again = result.with_instances([instance(10)], on_error="skip", timeout_per_instance=60)
+    assert len(again.failures) == 3
+    with pytest.raises(ct.ParameterError, match="on_error must be"):
+        result.with_instances([instance(10)], on_error="no")
 
 
 # Killed by force

@@ -136,7 +136,7 @@ def test_what_is_damaged_is_set_aside_and_done_again(family, whole, folder, harm
     content = path.read_bytes()
     lines = content.splitlines(keepends=True)
     if harm == "flip":
-        lines[9] = lines[9].replace(b"e", b"f", 1)
+        lines[-2] = lines[-2].replace(b"e", b"f", 1)
     elif harm == "swap":
         lines[6], lines[7] = lines[7], lines[6]
     elif harm == "result":
@@ -146,8 +146,11 @@ def test_what_is_damaged_is_set_aside_and_done_again(family, whole, folder, harm
     else:
         lines[0] = sealed({"format": "certune search 1", "search": "other"})
     path.write_bytes(b"".join(lines))
+    family.calls.clear()
     with pytest.warns(UserWarning, match="moved to .*aside.* done again"):
         assert told(ct.tune(family, INSTANCES, run_dir=folder)) == told(whole)
+    if harm == "flip":  # all steps before the damage are kept
+        assert sum(kind == "bound" for kind, _ in family.calls) < whole.n_nodes / 4
     assert path.read_bytes() == content and len(os.listdir(folder / "aside")) == 1
 
 

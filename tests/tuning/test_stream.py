@@ -14,7 +14,7 @@ from certune.dual import sum_of
 from certune.testing import StepFamily, StepInstance
 from certune.tuning import stream_result
 from certune.tuning.executors import Outcome, _Tray
-from certune.tuning.stream import BLOCK, FAN, SumTree
+from certune.tuning.stream_sums import BLOCK, FAN, SumTree
 
 
 def instance(number, modulus=97):

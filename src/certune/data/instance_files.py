@@ -58,6 +58,8 @@ def save_instances(instances: Iterable[Any], folder: str | os.PathLike[str]) -> 
         there = next(target.iterdir(), None)
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}") from error
+    except ValueError as error:  # a name that no folder can have
+        raise InputError(f"cannot write to {folder!r}: {error}") from None
     if there is not None:
         raise InputError(
             f"{folder} has files already, such as {there.name}, which would be taken for "

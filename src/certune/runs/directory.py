@@ -1,10 +1,10 @@
-"""A folder that keeps a run: a journal of what happened, and a file for every finished function.
+"""A folder that keeps a run: a journal of what happened, and a file for everything finished.
 
 A file is named by a hash of family and instance, so that it is found again by whoever has the same
 two, in whatever order and company. It is written under a temporary name, forced to the disk and
 renamed, and has a checksum of its own: what is there under its name is whole. Whatever else lies
 there (torn, changed, or of somebody else) is moved to the folder ``aside``, with a warning, and
-computed again.
+computed again. So is a damaged journal, without which the files are found as well.
 """
 
 from __future__ import annotations
@@ -13,20 +13,99 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from certune.dual.codec import from_json, to_json
 from certune.dual.function import DualFunction
-from certune.errors import InputError, ParameterError
+from certune.errors import CertuneError, InputError, ParameterError
 from certune.files import read_text, write_whole
-from certune.runs.journal import Journal
+from certune.runs.journal import DamagedError, Journal, moved_aside
 
 FORMAT = "certune run 1"
-FUNCTION_FORMAT = "certune function 1"
-# A stored function is read up to this size.
-LARGEST_FUNCTION = 2**28
+# A file is read up to this size.
+LARGEST_FILE = 2**28
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Value]):
+    """A kind of files in a run directory.
+
+    Attributes
+    ----------
+    format : str
+        Name and version of the format.
+    subject : str
+        What a file is about, as a field in it has its fingerprint.
+    encode : callable
+        Turns what is kept into fields of JSON data.
+    decode : callable
+        Makes it of these fields; raises `CertuneError` or `ValueError` for all others.
+    """
+
+    format: str
+    subject: str
+    encode: Callable[[Value], dict[str, Any]]
+    decode: Callable[[Mapping[str, Any]], Value]
+
+    def path(self, folder: Path, family: str, subject: str) -> Path:
+        """Return where something is kept: under a hash of family and subject."""
+        name = hashlib.sha256(f"{self.format}\n{family}\n{subject}".encode()).hexdigest()
+        return folder / "functions" / f"{name}.json"
+
+    def sealed(self, family: str, subject: str, value: Value) -> dict[str, Any]:
+        """Return the content of a file."""
+        content = {
+            "format": self.format,
+            "family": family,
+            self.subject: subject,
+            **self.encode(value),
+        }
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return {**content, "checksum": hashlib.sha256(text.encode("ascii")).hexdigest()}
+
+    def read(self, folder: Path, family: str, subject: str) -> Value:
+        """Return what is kept.
+
+        Raises
+        ------
+        FileNotFoundError
+            If nothing is.
+        InputError
+            If the file holds something else, or was changed.
+        """
+        path = self.path(folder, family, subject)
+        if not os.path.lexists(path):
+            raise FileNotFoundError(path)
+        try:
+            stored = json.loads(read_text(path, LARGEST_FILE))
+        except InputError:
+            raise
+        except (RecursionError, ValueError):
+            raise InputError(f"{path} is torn or holds something else") from None
+        if not isinstance(stored, dict) or stored.get("format") != self.format:
+            raise InputError(f"{path} is not a {self.format.rpartition(' ')[0]} of this version")
+        try:
+            value = self.decode(stored)
+            right = stored == self.sealed(family, subject, value)
+        except (CertuneError, ValueError) as error:
+            raise InputError(f"{path} is damaged: {error}") from None
+        if not right:
+            raise InputError(
+                f"{path} was changed after it was written, or is about another {self.subject}"
+            )
+        return value
+
+
+FUNCTIONS: Kind[DualFunction] = Kind(
+    "certune function 1",
+    "instance",
+    lambda dual: {"function": to_json(dual)},
+    lambda stored: from_json(stored.get("function")),
+)
 
 
 class RunDirectory:
@@ -54,8 +133,9 @@ class RunDirectory:
             for folder in (self.path, self.path / "functions"):
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
+            way = error.filename or self.path
             raise InputError(
-                f"cannot keep a run in {self.path}: {error.strerror}; choose another folder"
+                f"cannot keep a run in {self.path}: {way}: {error.strerror}; choose another folder"
             ) from error
         self._journal = Journal(self.path / "journal.jsonl")
         try:
@@ -65,6 +145,11 @@ class RunDirectory:
             self._journal.close()
             raise
 
+    @property
+    def aside(self) -> Path:
+        """Where files are moved that are damaged, or do not belong here."""
+        return self.path / "aside"
+
     def _sweep(self) -> None:
         """Remove files that a killed process has not finished; nobody else writes here now."""
         for path in (self.path / "functions").glob(".*.json.*"):
@@ -72,7 +157,7 @@ class RunDirectory:
 
     def _begin(self) -> None:
         header = {"format": FORMAT, "family": self._family}
-        stored = list(self._journal.records())
+        stored = self._events()
         if not stored:
             self._journal.append(header)
             self._journal.sync()
@@ -87,48 +172,59 @@ class RunDirectory:
                 f"{self.path} keeps {problem}; choose another folder, or delete it to begin anew"
             )
 
+    def _events(self) -> list[Any]:
+        """Return what is in the journal: nothing, once it was set aside because it is damaged."""
+        try:
+            return list(self._journal.records())
+        except DamagedError as error:
+            problem = error.problem
+        try:
+            target = self._journal.begin_anew(self.aside)
+        except OSError as error:
+            raise self._stuck(problem, error) from error
+        warnings.warn(
+            f"{problem}; it was moved to {target}, and a new one is begun; finished functions are "
+            "kept",
+            stacklevel=2,
+        )
+        return list(self._journal.records())
+
     def note(self, event: str, **details: Any) -> None:
         """Add an event to the journal."""
         self._journal.append({"event": event, **details})
 
-    def find(self, instance: str) -> DualFunction | None:
-        """Return the function of the instance with a fingerprint, if it was finished.
+    def find(self, kind: Kind[Value], subject: str) -> Value | None:
+        """Return what is kept about the subject with a fingerprint, if it was finished.
 
         A file that does not hold it is moved aside.
         """
-        path = function_path(self.path, self._family, instance)
         try:
-            return read_function(path, self._family, instance)
+            return kind.read(self.path, self._family, subject)
         except FileNotFoundError:
             return None
         except InputError as error:
-            self._set_aside(path, str(error))
+            self._set_aside(kind.path(self.path, self._family, subject), str(error))
             return None
 
-    def keep(self, instance: str, dual: DualFunction) -> None:
-        """Store the function of an instance; when this returns, a crash does not lose it."""
-        stored = _sealed(self._family, instance, dual)
-        path = function_path(self.path, self._family, instance)
+    def keep(self, kind: Kind[Value], subject: str, value: Value, **details: Any) -> None:
+        """Keep what is finished; when this returns, a crash does not lose it."""
+        stored = kind.sealed(self._family, subject, value)
+        path = kind.path(self.path, self._family, subject)
         write_whole(path, json.dumps(stored, allow_nan=False).encode("ascii"))
-        self.note("finished", instance=instance, file=path.name)
+        self.note("finished", **{kind.subject: subject}, file=path.name, **details)
 
     def _set_aside(self, path: Path, problem: str) -> None:
-        folder = self.path / "aside"
         try:
-            folder.mkdir(exist_ok=True)
-            for number in range(10_000):
-                target = folder / (path.name + (f".{number}" if number else ""))
-                if not target.exists():
-                    os.replace(path, target)
-                    break
+            target = moved_aside(path, self.aside)
         except OSError as error:
-            raise InputError(
-                f"{problem}; it cannot be moved to {folder}: {error.strerror}"
-            ) from error
+            raise self._stuck(problem, error) from error
         warnings.warn(
             f"{problem}; it was moved to {target}, and the function is computed again",
             stacklevel=4,
         )
+
+    def _stuck(self, problem: str, error: OSError) -> InputError:
+        return InputError(f"{problem}; it cannot be moved to {self.aside}: {error.strerror}")
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -139,54 +235,9 @@ def checked_folder(path: object) -> Path:
     """Return the path of a folder, or raise `ParameterError`."""
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise ParameterError(f"run_dir must be the path of a folder, got {path!r}")
+    if "\0" in os.fsdecode(path):
+        raise ParameterError(f"run_dir must be the path of a folder, got {path!r}: no name has a 0")
     return Path(path)
-
-
-def function_path(folder: Path, family: str, instance: str) -> Path:
-    """Return where the function of an instance is kept: under a hash of family and instance."""
-    name = hashlib.sha256(f"{FUNCTION_FORMAT}\n{family}\n{instance}".encode()).hexdigest()
-    return folder / "functions" / f"{name}.json"
-
-
-def read_function(path: Path, family: str, instance: str) -> DualFunction:
-    """Return a stored function.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    InputError
-        If the file holds something else, or was changed.
-    """
-    if not os.path.lexists(path):
-        raise FileNotFoundError(path)
-    try:
-        stored = json.loads(read_text(path, LARGEST_FUNCTION))
-    except InputError:
-        raise
-    except (RecursionError, ValueError):
-        raise InputError(f"{path} is torn or holds something else") from None
-    if not isinstance(stored, dict) or stored.get("format") != FUNCTION_FORMAT:
-        raise InputError(f"{path} is not a stored function of this version")
-    try:
-        dual = from_json(stored.get("function"))
-        right = stored == _sealed(family, instance, dual)
-    except (InputError, ValueError) as error:
-        raise InputError(f"{path} is damaged: {error}") from None
-    if not right:
-        raise InputError(f"{path} was changed after it was written, or is about another instance")
-    return dual
-
-
-def _sealed(family: str, instance: str, dual: DualFunction) -> dict[str, Any]:
-    content = {
-        "format": FUNCTION_FORMAT,
-        "family": family,
-        "instance": instance,
-        "function": to_json(dual),
-    }
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return {**content, "checksum": hashlib.sha256(text.encode("ascii")).hexdigest()}
 
 
 def read_events(path: str | os.PathLike[str]) -> Iterator[Any]:
@@ -205,4 +256,10 @@ def read_events(path: str | os.PathLike[str]) -> Iterator[Any]:
                 "one of these, or call tune with the same run_dir, which computes nothing twice"
             )
         raise InputError(f"{path} keeps no run: there is no {journal.name} in it")
-    yield from Journal.stored(journal)
+    try:
+        yield from Journal.stored(journal)
+    except DamagedError as error:
+        raise InputError(
+            f"{error.problem}; the call that made the run sets it aside and goes on with what is "
+            "finished"
+        ) from None

@@ -34,6 +34,35 @@ _CHECKSUM_LENGTH = 8
 _TORN = object()
 
 
+class DamagedError(InputError):
+    """A journal that holds something else than records before its end.
+
+    Attributes
+    ----------
+    problem : str
+        What is wrong where; the message goes on with what to do about it.
+    """
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(f"{problem}; {advice}")
+        self.problem = problem
+
+
+def moved_aside(path: Path, folder: Path) -> Path:
+    """Move a file to a folder, under a name that is free there; returns its new path.
+
+    Raises
+    ------
+    OSError
+        If it cannot be moved.
+    """
+    folder.mkdir(exist_ok=True)
+    names = (f"{path.name}{f'.{number}' if number else ''}" for number in range(10_000))
+    target = next(t for t in (folder / name for name in names) if not os.path.lexists(t))
+    os.replace(path, target)
+    return target
+
+
 class Journal:
     """An append-only file of JSON records, held by one process at a time.
 
@@ -55,18 +84,15 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         try:
             self.path = Path(path)
+            # A link is followed once, so that lock and torn ends lie beside the file itself.
+            self._file_path = Path(os.path.realpath(self.path))
         except TypeError:
             raise ParameterError(f"state must be the path of a file, got {path!r}") from None
-        # A link is followed once, so that lock and torn ends lie beside the file itself.
-        self._file_path = Path(os.path.realpath(self.path))
+        except ValueError as error:  # a name that no file can have
+            raise InputError(f"cannot open {path!r} for the state: {error}") from None
+        self._file = self._opened()
         try:
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-            descriptor = os.open(self._file_path, flags, 0o644)
-        except OSError as error:
-            raise InputError(f"cannot open {self.path} for the state: {error.strerror}") from error
-        self._file = os.fdopen(descriptor, "r+b", buffering=0)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
                 raise InputError(
                     f"cannot open {self.path} for the state: it is no plain file; choose another"
                 )
@@ -80,12 +106,45 @@ class Journal:
         self._timer: threading.Timer | None = None
         self._failure: OSError | None = None
 
+    def _opened(self) -> io.FileIO:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+        try:
+            descriptor = os.open(self._file_path, flags, 0o644)
+        except OSError as error:
+            raise InputError(f"cannot open {self.path} for the state: {error.strerror}") from error
+        return io.FileIO(descriptor, "r+")
+
+    def begin_anew(self, aside: Path) -> Path:
+        """Move the file to a folder and begin an empty one; nobody else has it in between.
+
+        Parameters
+        ----------
+        aside : path
+            The folder.
+
+        Returns
+        -------
+        Path
+            Where the file is now.
+
+        Raises
+        ------
+        OSError
+            If it cannot be moved; nothing is changed then.
+        """
+        self._need_open()
+        target = moved_aside(self._file_path, aside)
+        self._file.close()
+        self._file = self._opened()
+        sync_directory(self._file_path.parent)
+        return target
+
     def records(self) -> Iterator[Any]:
         """Yield the stored records; afterwards a torn end is gone and records can be appended.
 
         Raises
         ------
-        InputError
+        DamagedError
             If a record before the last one is damaged, or the file is no journal.
         """
         self._file.seek(0)
@@ -242,25 +301,25 @@ def _lines(reader: Iterable[bytes], path: Path) -> Iterator[tuple[bytes, Any]]:
     torn = b""
     for line in reader:
         if torn:
-            raise InputError(
-                f"{path} is damaged at byte {end}; restore the file from a backup, or cut it there "
-                "to continue from what is before"
+            raise DamagedError(
+                f"{path} is damaged at byte {end}",
+                "restore the file from a backup, or cut it there to continue from what is before",
             )
         text = _checked(line)
         if text is None:
             if end == 0 and not _is_torn_header(line):
-                raise InputError(
-                    f"{path} is not a state file, or damaged at byte 0; choose another file, or "
-                    "delete this one"
+                raise DamagedError(
+                    f"{path} is not a state file, or damaged at byte 0",
+                    "choose another file, or delete this one",
                 )
             torn = line
             continue
         try:
             record = json.loads(text)
         except (RecursionError, ValueError):
-            raise InputError(
-                f"{path} holds something else than JSON at byte {end}; restore the file from a "
-                "backup, or cut it there"
+            raise DamagedError(
+                f"{path} holds something else than JSON at byte {end}",
+                "restore the file from a backup, or cut it there",
             ) from None
         end += len(line)
         yield line, record

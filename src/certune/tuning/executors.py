@@ -200,7 +200,7 @@ class Crew:
 
     def _here(self, function: Function, items: Iterable[Any]) -> Iterator[Outcome]:
         for number, item in enumerate(items):
-            self._check()
+            self.check()
             outcome: Outcome = self._watch.call(
                 self._stop, attempt, number, function, item, self._stop
             )
@@ -222,7 +222,7 @@ class Crew:
                 self._replace_workers(message)
                 yield from tray.put_back(message)
         if not tray.empty:
-            self._check()
+            self.check()
 
     def _replace_workers(self, message: _Message) -> None:
         """Give up processes of which one has died, where their engine does not replace it.
@@ -233,7 +233,8 @@ class Crew:
         if kinds & DEATHS and self._pools.get("processes") is message.source:
             self._pools.pop("processes").close()
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise `TimeIsUp` if the stop is set."""
         if self._stop.is_set():
             raise TimeIsUp
 
@@ -250,7 +251,7 @@ class Crew:
             try:
                 return tray.arrivals.get(timeout=LOOK)
             except queue.Empty:
-                self._check()
+                self.check()
 
     def _hand_out(self, tray: _Tray) -> None:
         pool = self._pool(self._choice(tray))

@@ -51,7 +51,8 @@ class LineTuningResult(LineGeneralization, TuningResult):
     def without(self, names: str | Iterable[str], n_jobs: int | None = 1) -> LineTuningResult:
         """Return the result for the other instances; no function is computed again.
 
-        Unfinished instances that stay are finished, as far as there are any.
+        Unfinished instances that stay are finished, as far as there are any. Those that failed
+        are left out as before, for the same reason.
 
         Parameters
         ----------
@@ -65,7 +66,7 @@ class LineTuningResult(LineGeneralization, TuningResult):
         ParameterError
             If there is no such instance, or none would be left.
         """
-        from certune.tuning.search import tune_again
+        from certune.tuning.search import checked_options, tune_again
 
         left_out = {names} if isinstance(names, str) else set(names)
         unknown = left_out - set(self.instance_names)
@@ -82,8 +83,14 @@ class LineTuningResult(LineGeneralization, TuningResult):
             for place, number in enumerate(kept)
             if number < len(self.duals)
         }
+        failures = {
+            place: self.failures[number]
+            for place, number in enumerate(kept)
+            if number in self.failures
+        }
         others = [self.instances[number] for number in kept]
-        return tune_again(self, others, finished, self.criterion.of(kept), n_jobs)
+        options = checked_options(n_jobs)
+        return tune_again(self, others, (finished, failures), self.criterion.of(kept), options)
 
     def with_instances(
         self,
@@ -91,8 +98,12 @@ class LineTuningResult(LineGeneralization, TuningResult):
         n_jobs: int | None = 1,
         timeout: float | None = None,
         weights: Iterable[Any] | None = None,
+        on_error: str = "raise",
+        timeout_per_instance: float | None = None,
     ) -> LineTuningResult:
         """Return the result for these and further instances, at the cost of the further ones.
+
+        Instances that failed before are left out as before, for the same reason.
 
         Parameters
         ----------
@@ -102,8 +113,12 @@ class LineTuningResult(LineGeneralization, TuningResult):
             As in :func:`certune.tune`.
         weights : iterable of number, optional
             Weights of all instances, those of this result first. Needed if it has weights.
+        on_error, timeout_per_instance
+            What to do when a further instance fails, as in :func:`certune.tune`.
         """
-        from certune.tuning.search import tune_again
+        from certune.tuning.search import checked_options, tune_again
+
+        options = checked_options(n_jobs, timeout, on_error, timeout_per_instance)
 
         listed = [*self.instances, *checked_instances(self.family, instances)]
         if weights is None and self.criterion.weights is not None:
@@ -112,8 +127,8 @@ class LineTuningResult(LineGeneralization, TuningResult):
                 f"{len(self.instances)} are {list(self.criterion.weights)}."
             )
         criterion = Criterion.checked(self.criterion.aggregate, weights, len(listed))
-        known = dict(enumerate(self.duals))
-        return tune_again(self, listed, known, criterion, n_jobs, timeout)
+        known = dict(enumerate(self.duals)), self.failures
+        return tune_again(self, listed, known, criterion, options)
 
     @property
     def best_region(self) -> list[tuple[float, float]]:

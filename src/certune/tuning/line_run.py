@@ -85,11 +85,11 @@ class LineRun:
     @property
     def missing(self) -> list[Any]:
         """Instances that have no function yet."""
-        return [item for n, item in enumerate(self.instances) if n not in self.finished]
+        return [self.instances[number] for number in self._open]
 
     def expect(self, n_jobs: int | None) -> CostEstimate | None:
         """Return what missing instances will cost, if that is known; the log makes use of it."""
-        numbers = [n for n in range(len(self.instances)) if n not in self.finished]
+        numbers = self._open
         missing = [self.instances[n] for n in numbers]
         cost = forecast(self.family, missing, n_jobs) if missing else None
         if cost is not None and cost.seconds is not None:
@@ -138,9 +138,9 @@ class LineRun:
         """
         if not self._work:
             self.expect(options.n_jobs)
-        first = range(len(self.instances))[:until]
-        missing = [n for n in first if n not in self.finished]
-        function = partial(_dual, self.family, options.timeout_per_instance)
+        last = len(self.instances) if until is None else until
+        missing = [number for number in self._open if number < last]
+        function = partial(dual_within, options.timeout_per_instance, self.family)
         try:
             if self._report(options.callbacks, log) and missing:
                 return Status.STOPPED
@@ -153,17 +153,19 @@ class LineRun:
                     self._leave_out(number, outcome.error)
                 else:
                     raise failure_of(self.instances[number], number, outcome.error)
-                if self._report(options.callbacks, log) and self._is_open:
+                if self._report(options.callbacks, log) and self._open:
                     return Status.STOPPED
         except TimeIsUp:
             return crew.why_stopped
         except KeyboardInterrupt:
-            return Status.INTERRUPTED if self._is_open else None
+            return Status.INTERRUPTED if self._open else None
         return None
 
     @property
-    def _is_open(self) -> bool:
-        return len(self.finished) + len(self.failures) < len(self.instances)
+    def _open(self) -> list[int]:
+        """Numbers of the instances that have neither a function nor failed."""
+        everything = range(len(self.instances))
+        return [n for n in everything if n not in self.finished and n not in self.failures]
 
     def _finish(self, number: int, dual: DualFunction) -> None:
         if self._store is not None:
@@ -332,8 +334,14 @@ def _run(runs: PlainRuns, n_finished: int, status: Status | None, crew: Crew) ->
     return status
 
 
-def _dual(family: Family, seconds: float, instance: Any) -> DualFunction:
-    """Compute a function, within the time that an instance has."""
+def dual_within(seconds: float, family: Family, instance: Any) -> DualFunction:
+    """Compute a function, within the time that an instance has.
+
+    Raises
+    ------
+    TimeoutError
+        If it takes longer.
+    """
     if seconds == math.inf:
         return family.dual(instance)
     outside = current_stop()

@@ -110,21 +110,22 @@ class RunLog:
         """End the log, if the run has not: a run that failed has no summary."""
         self._end("")
 
-    def note(self, n_finished: int, n_all: int, doing: str, seconds_left: float) -> None:
+    def note(self, n_finished: int, n_all: int | None, doing: str, seconds_left: float) -> None:
         """Say how far the run is, which costs nothing.
 
         Parameters
         ----------
-        n_finished, n_all : int
-            Instances that are finished, and all of them.
+        n_finished, n_all : int, int or None
+            Instances that are finished, and all of them; None if nobody knows how many.
         doing : str
             What is being done next.
         seconds_left : float
             Until the last one is finished, by expectation; infinite if nothing is known.
         """
         with self._lock:
-            self._share, self._doing = n_finished / n_all, doing
-            self._counts = (f"{n_finished}/{n_all}", self._counts[1])
+            self._share, self._doing = n_finished / n_all if n_all else None, doing
+            count = f"{n_finished}/{n_all}" if n_all else str(n_finished)
+            self._counts = (count, self._counts[1])
             self._estimate = self._elapsed + seconds_left
 
     def doing(self, words: str) -> None:
@@ -225,20 +226,39 @@ def spoken_seconds(seconds: float) -> str:
 
 def header(family: Family, n_instances: int, segment: Segment, criterion: Criterion) -> str:
     """Return what is tuned and how to read the columns."""
-    free = next(item.name for item in family.space.parameters if item.n_free)
-    between = f"{free} in [{segment.low:g}, {segment.high:g}]"
-    if isinstance(segment.origin[free], tuple):
-        ends = segment.at(segment.low)[free], segment.at(segment.high)[free]
-        between = f"{free} from {ends[0]} to {ends[1]}"
     return "\n".join(
         (
             f"certune: exact tuning of {family!r}",
-            f"{n_instances} instance{'s' * (n_instances != 1)}, free parameter {between}",
+            f"{n_instances} instance{'s' * (n_instances != 1)}, free parameter "
+            f"{_between(family, segment)}",
             f"best:  best {criterion.words(str(family.score))}, over the finished instances",
             "bound: no setting is better over all instances; an unfinished one counts as perfect",
             "gap:   from the bound to what is sure over all instances",
         )
     )
+
+
+def header_of_stream(family: Family) -> str:
+    """Return what is tuned on a stream and how to read the columns."""
+    return "\n".join(
+        (
+            f"certune: exact tuning of {family!r}",
+            "a stream of instances, free parameter "
+            f"{_between(family, family.space.default_segment())}",
+            f"best:  best mean {family.score}, over the instances that were read",
+            "bound: no setting is better over these",
+            "gap:   from bound to best",
+        )
+    )
+
+
+def _between(family: Family, segment: Segment) -> str:
+    """Return the free parameter and its range in words."""
+    free = next(item.name for item in family.space.parameters if item.n_free)
+    if isinstance(segment.origin[free], tuple):
+        ends = segment.at(segment.low)[free], segment.at(segment.high)[free]
+        return f"{free} from {ends[0]} to {ends[1]}"
+    return f"{free} in [{segment.low:g}, {segment.high:g}]"
 
 
 def header_of_search(family: Family, n_instances: int, space: ParameterSpace) -> str:

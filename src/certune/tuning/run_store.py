@@ -12,6 +12,7 @@ from certune.dual import DualFunction
 from certune.errors import CertificateError, InputError
 from certune.families.base import Family
 from certune.runs import RunDirectory
+from certune.runs.directory import FUNCTIONS
 from certune.space import Segment
 from certune.tuning.instances import instance_name
 from certune.tuning.schema import criterion_data, segment_data, written
@@ -55,12 +56,15 @@ class RunStore:
             segment=segment_data(segment),
             **criterion_data(self._criterion),
         )
-        known = ((n, self._directory.find(print_)) for n, print_ in enumerate(self._fingerprints))
+        known = (
+            (n, self._directory.find(FUNCTIONS, print_))
+            for n, print_ in enumerate(self._fingerprints)
+        )
         return {number: dual for number, dual in known if dual is not None and _fits(dual, segment)}
 
     def keep(self, number: int, dual: DualFunction) -> None:
         """Keep the function of an instance."""
-        self._directory.keep(self._fingerprints[number], dual)
+        self._directory.keep(FUNCTIONS, self._fingerprints[number], dual)
 
     def note_failure(self, number: int, why: str) -> None:
         """Note why an instance has no function."""
@@ -122,8 +126,8 @@ def note_start(
     )
 
 
-def conclude(directory: RunDirectory, result: Any) -> None:
-    """Note how a run ended, and keep its certificate if it has one."""
+def note_end(directory: RunDirectory, result: Any) -> None:
+    """Note how a run ended."""
     directory.note(
         "ended",
         status=result.status.name,
@@ -132,6 +136,11 @@ def conclude(directory: RunDirectory, result: Any) -> None:
         upper_bound=written(result.upper_bound_exact),
         elapsed=result.elapsed,
     )
+
+
+def conclude(directory: RunDirectory, result: Any) -> None:
+    """Note how a run ended, and keep its certificate if it has one."""
+    note_end(directory, result)
     try:
         certificate = result.certificate
     except CertificateError:

@@ -264,19 +264,30 @@ def _seconds(seconds: float | None) -> float:
     return math.inf if seconds is None else float(seconds)
 
 
+def checked_options(
+    n_jobs: int | None,
+    timeout: float | None = None,
+    on_error: str = "raise",
+    timeout_per_instance: float | None = None,
+) -> RunOptions:
+    """Return the options of a run over one parameter that says nothing while it goes on."""
+    _check_options(timeout, n_jobs, (), False)
+    _check_instance_options(1, on_error, timeout_per_instance)
+    limits = _seconds(timeout), _seconds(timeout_per_instance)
+    return RunOptions(n_jobs, (), False, *limits, on_error == "skip")
+
+
 def tune_again(
     result: LineTuningResult,
     instances: list[Any],
-    finished: Mapping[int, DualFunction],
+    known: tuple[Mapping[int, DualFunction], Mapping[int, str]],
     criterion: Criterion,
-    n_jobs: int | None,
-    timeout: float | None = None,
+    options: RunOptions,
 ) -> LineTuningResult:
-    """Return the result for other instances, of which some have a function already."""
-    _check_options(timeout, n_jobs, (), False)
+    """Return the result for other instances, of which some have a function or failed already."""
     run = LineRun(result.family, instances, result.segment, criterion=criterion)
-    run.finished.update(finished)
-    options = RunOptions(n_jobs, (), False, _seconds(timeout))
+    run.finished.update(known[0])
+    run.failures.update(known[1])
     return contextvars.copy_context().run(_tune_line, run, options)
 
 

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from certune.errors import InputError
 from certune.families.base import Family
 from certune.runs import Journal
+from certune.runs.journal import DamagedError
 from certune.tuning.run_store import conclude, note_start, opened_directory
 from certune.tuning.schema import written
 
@@ -73,19 +74,18 @@ class KeptSteps(Steps):
         self._path, self._aside = path, aside
         self._header = {"format": FORMAT, "search": search}
         self._n_taken = 0
+        self._journal = Journal(path)
         try:
-            self._journal = Journal(path)
+            self._stored: list[Any] = []
             try:
-                self._stored = list(self._journal.records())
-                if self._stored and self._stored[0] != self._header:
-                    raise InputError(f"{path} keeps the steps of another search")
-            except BaseException:
-                self._journal.close()
-                raise
-        except InputError as error:
-            if not path.is_file():
-                raise
-            self._begin_anew(str(error), [])
+                self._stored.extend(self._journal.records())
+            except DamagedError as error:
+                self._begin_anew(error.problem, self._stored)
+            if self._stored and self._stored[0] != self._header:
+                self._begin_anew(f"{path} keeps the steps of another search", [])
+        except BaseException:
+            self._journal.close()
+            raise
         if not self._stored:
             self._journal.append(self._header)
             self._stored.append(self._header)
@@ -122,14 +122,8 @@ class KeptSteps(Steps):
 
     def _begin_anew(self, problem: str, kept: list[Any]) -> None:
         """Put the file aside, and begin one with the steps that are right."""
-        journal = getattr(self, "_journal", None)
-        if journal is not None:
-            journal.close()
         try:
-            self._aside.mkdir(exist_ok=True)
-            names = (f"{self._path.name}{number or ''}" for number in range(10_000))
-            target = next(t for t in (self._aside / name for name in names) if not t.exists())
-            os.replace(self._path, target)
+            target = self._journal.begin_anew(self._aside)
         except OSError as error:
             raise InputError(
                 f"{problem}; it cannot be moved to {self._aside}: {error.strerror}"
@@ -138,8 +132,6 @@ class KeptSteps(Steps):
             f"{problem}; the file was moved to {target}, and what is missing is done again",
             stacklevel=3,
         )
-        self._journal = Journal(self._path)
-        self._stored = list(self._journal.records())
         for record in kept:
             self._journal.append(record)
         self._stored = list(kept)

@@ -15,13 +15,14 @@ from certune.cards import Carded
 from certune.dual import DualFunction, aggregated
 from certune.errors import CertuneError, InputError, ParameterError
 from certune.runs import Journal
-from certune.runs.directory import FORMAT, function_path, read_events, read_function
+from certune.runs.directory import FORMAT, FUNCTIONS, read_events
 from certune.space import Segment
 from certune.tuning.progress import upper_bound_of
 from certune.tuning.schema import criterion_from, segment_from, written
 from certune.tuning.search_steps import number_from, setting_from
 from certune.tuning.status import Status
 from certune.tuning.stream_result import StoredStream, load_stream
+from certune.tuning.stream_sums import BLOCKS, StreamSums
 from certune.tuning.verification import AnyCertificate, load_certificate
 
 
@@ -189,12 +190,13 @@ def load(path: str | os.PathLike[str]) -> StoredRun | StoredSearch | StoredStrea
     Parameters
     ----------
     path : path
-        What was given to :func:`certune.tune` as ``run_dir``, or to ``save`` of a stream's result.
+        What was given to :func:`certune.tune` or :func:`certune.tune_stream` as ``run_dir``, or to
+        ``save`` of a stream's result.
 
     Returns
     -------
     StoredRun, StoredSearch or StoredStream
-        What is known; a `StoredSearch` for several free parameters.
+        What is known; a `StoredSearch` for several free parameters, a `StoredStream` for a stream.
 
     Raises
     ------
@@ -215,6 +217,8 @@ def load(path: str | os.PathLike[str]) -> StoredRun | StoredSearch | StoredStrea
     try:
         if "search" in last[0]:
             return _stored_search(Path(path), last)
+        if "stream" in last[0]:
+            return _stored_stream(Path(path), str(header["family"]), last)
         return _stored(Path(path), str(header["family"]), last)
     except (AttributeError, LookupError, TypeError, ValueError, CertuneError) as error:
         raise InputError(f"the journal of {path} has events that are none: {error}") from error
@@ -234,7 +238,7 @@ def _stored(path: Path, family: str, events: list[Any]) -> StoredRun:
     duals, damaged = {}, []
     for number, print_ in enumerate(prints):
         try:
-            duals[number] = read_function(function_path(path, family, print_), family, print_)
+            duals[number] = FUNCTIONS.read(path, family, print_)
         except FileNotFoundError:
             continue
         except InputError as error:
@@ -280,4 +284,38 @@ def _stored_search(path: Path, events: list[Any]) -> StoredSearch:
         n_settings=len(by_kind["setting"]),
         n_lines=len(by_kind["line"]),
         n_boxes=sum(len(step["key"]) for step in by_kind["boxes"]),
+    )
+
+
+def _stored_stream(path: Path, family: str, events: list[Any]) -> StoredStream:
+    """Return the last stream of a journal, whose first event is its start."""
+    start, ends = events[0], [event for event in events if _is(event, "ended")]
+    taken = [event for event in events if _is(event, "finished") or _is(event, "found")]
+    sums, damaged = StreamSums(), []
+    for print_ in dict.fromkeys(str(event["block"]) for event in taken):
+        try:
+            sums.take(BLOCKS.read(path, family, print_))
+        except FileNotFoundError as error:
+            damaged.append(f"there is no {error}")
+        except InputError as error:
+            damaged.append(str(error))
+    landscape = sums.mean()
+    if landscape is None:
+        raise InputError(f"no instances of the stream in {path} are finished; try again later")
+    low, high = map(float, start["utility_range"])
+    return StoredStream(
+        path=path,
+        family=str(start["stream"]),
+        family_fingerprint=family,
+        segment=segment_from(start["segment"]),
+        status=Status[ends[-1]["status"]] if ends else None,
+        landscape=landscape,
+        n_instances=sums.n_read,
+        n_failed=sums.n_failed,
+        failures=sums.failures,
+        baselines=sums.baselines,
+        elapsed=float(ends[-1]["elapsed"]) if ends else 0.0,
+        stored_range=(low, high),
+        stored_proves=start["proved"] is True,
+        damaged=tuple(damaged),
     )

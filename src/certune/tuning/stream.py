@@ -1,22 +1,26 @@
 """Tuning of one parameter on a stream of instances, of which none is kept.
 
 Blocks of consecutive instances are the items of the work. A worker returns the sum of the functions
-of its block, and the sums of blocks are added in a tree whose shape depends on their numbers alone,
-so that the mean is the same to the last bit for any number of workers. What is in memory at a time
-are the blocks in work and a few sums on every level of the tree.
+of its block, which is added to the others, and kept in a run directory if there is one: a stream
+that is read again only computes blocks that are not there. What is in memory at a time are the
+blocks in work and the sums.
 """
 
 from __future__ import annotations
 
 import contextvars
+import hashlib
+import json
 import math
+import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from certune.checks import as_n_jobs, as_positive_seconds, is_one_of, refuse_mask
 from certune.deadline import TimeIsUp, check_time
@@ -30,16 +34,17 @@ from certune.errors import (
     UndecidedError,
 )
 from certune.families.base import Family
+from certune.runs import RunDirectory
 from certune.tuning.executors import Crew
 from certune.tuning.instances import checked_family, instance_name, refuse_discrete
+from certune.tuning.line_run import dual_within
+from certune.tuning.log import RunLog, header_of_stream
+from certune.tuning.run_store import note_end, opened_directory
+from certune.tuning.schema import LONGEST_TEXT, segment_data
 from certune.tuning.status import Status
 from certune.tuning.stream_result import StreamResult
-from certune.tuning.workplace import RunOptions
-
-# Instances in a block, and sums that are added at a time.
-BLOCK, FAN = 32, 16
-# Failures that are kept by name; all are counted.
-MOST_FAILURES = 1000
+from certune.tuning.stream_sums import BLOCK, BLOCKS, BlockSum, Failure, StreamSums
+from certune.tuning.workplace import RunOptions, with_result
 
 
 def tune_stream(
@@ -49,6 +54,9 @@ def tune_stream(
     timeout: float | None = None,
     n_jobs: int | None = 1,
     on_error: str = "raise",
+    timeout_per_instance: float | None = None,
+    progress: bool | None = None,
+    run_dir: str | os.PathLike[str] | None = None,
 ) -> StreamResult:
     """Tune one parameter on a stream of instances that are read once and not kept.
 
@@ -70,6 +78,16 @@ def tune_stream(
         Number of parallel workers, as in :func:`certune.tune`. The result does not depend on it.
     on_error : {"raise", "skip"}
         What to do when an instance fails: end with a `TuningError`, or leave it out.
+    timeout_per_instance : float, optional
+        Seconds after which an instance has failed.
+    progress : bool, optional
+        Whether to log to stderr; by default only if the run takes longer than two seconds.
+    run_dir : path, optional
+        A folder that keeps the sums of 32 consecutive functions. The same call with the same stream
+        from its beginning continues a run that was ended in any way, and gives the result that it
+        would have had: instances are read and hashed again, functions are not computed again, but
+        for those that failed. Instances can be added at the end. :func:`certune.load` reads the
+        folder without the family.
 
     Returns
     -------
@@ -79,11 +97,12 @@ def tune_stream(
     Raises
     ------
     InputError
-        If there is no instance, or one does not fit the family.
+        If there is no instance, one does not fit the family, or the folder cannot be used.
     ParameterError
         If the family does not have one free parameter, or an option is not admissible.
     TuningError
-        If work on an instance fails, which it names.
+        If work on an instance fails, which it names; its attribute ``result`` has what was
+        finished by then.
 
     Notes
     -----
@@ -112,106 +131,201 @@ def tune_stream(
             "certune.read_stream."
         )
     refuse_mask("instances", instances)
-    seconds = math.inf if timeout is None else as_positive_seconds("timeout", timeout)
-    options = RunOptions(as_n_jobs(n_jobs), (), False, seconds, skips_failures=on_error == "skip")
-    stream = _Stream(family, instances, options.skips_failures)
-    return contextvars.copy_context().run(stream.run, options)
+    if progress is not None and not isinstance(progress, bool):
+        raise ParameterError(f"progress must be True, False or None, got {progress!r}.")
+    limits = _seconds("timeout", timeout), _seconds("timeout_per_instance", timeout_per_instance)
+    options = RunOptions(as_n_jobs(n_jobs), (), progress, *limits, on_error == "skip")
+    with _opened_folder(run_dir, family) as folder:
+        stream = _Stream(family, instances, options, folder)
+        result = contextvars.copy_context().run(stream.run)
+        if folder is not None:
+            note_end(folder, result)
+        return result
 
 
-class _BlockSum(NamedTuple):
-    """What came of a block: the sum of its functions, sums of the defaults, and failures."""
+def _seconds(name: str, given: float | None) -> float:
+    return math.inf if given is None else as_positive_seconds(name, given)
+
+
+@contextmanager
+def _opened_folder(
+    path: str | os.PathLike[str] | None, family: Family
+) -> Iterator[RunDirectory | None]:
+    """Hold a run directory, if there is to be one, and note that a stream begins."""
+    if path is None:
+        yield None
+        return
+    with opened_directory(path, family) as folder:
+        folder.note(
+            "started",
+            stream=repr(family)[:LONGEST_TEXT],
+            segment=segment_data(family.space.default_segment()),
+            utility_range=list(family.utility_range),
+            proved=family.proves_duals,
+        )
+        yield folder
+
+
+class _Block(NamedTuple):
+    """Consecutive instances with their numbers, and what is known of them from an earlier run."""
 
     number: int
-    n_instances: int
-    total: DualFunction | None
-    defaults: dict[str, Fraction | None]
-    failures: tuple[tuple[int, str, str], ...]
+    items: list[tuple[int, Any]]
+    known: BlockSum | None = None
 
 
 class _Stream:
     """One run over a stream."""
 
-    def __init__(self, family: Family, instances: Iterable[Any], skips: bool) -> None:
+    def __init__(
+        self,
+        family: Family,
+        instances: Iterable[Any],
+        options: RunOptions,
+        folder: RunDirectory | None,
+    ) -> None:
         self.family = family
         self._instances = instances
-        self._skips = skips
-        self._sums = SumTree()
-        self._defaults: dict[str, Fraction | None] = {}
-        self._failures: dict[str, str] = {}
-        self._n_read = self._n_failed = 0
+        self._options = options
+        self._folder = folder
+        self._sums = StreamSums()
+        # Fingerprints of the blocks in work, by their numbers.
+        self._prints: dict[int, str] = {}
+        self._started = time.perf_counter()
 
-    def run(self, options: RunOptions) -> StreamResult:
+    def run(self) -> StreamResult:
         """Read the stream to its end, or until something else ends it."""
-        started = time.perf_counter()
-        with options.workplace(self.family) as place:
-            status = self._collect(place.crew)
-        if self._n_read == 0 and status is None:
+        family, options = self.family, self._options
+        log = RunLog(
+            header_of_stream(family),
+            options.progress,
+            titles=("read", "pieces"),
+            score=family.score,
+            timeout=options.timeout,
+        )
+        with log, options.workplace(family) as place:
+            try:
+                status = self._collect(place.crew, log)
+            except BaseException as error:
+                if self._sums.n_failed < self._sums.n_read:
+                    with_result(error, lambda: self._result(Status.FAILED))
+                raise
+            result = self._result(status) if self._sums.n_failed < self._sums.n_read else None
+            if result is not None:
+                log.summary(lambda: str(result))
+                return result
+        if self._sums.n_read == 0 and status is None:
             raise InputError("instances are empty, and tuning needs at least one: pass some.")
-        total = self._sums.total()
-        if total is None:
-            if status is Status.INTERRUPTED:
-                place.watch.pass_on()
-            raise NothingFinishedError(
-                f"No function of the {self._n_read} instances that were read is finished: allow "
-                f"more time. {next(iter(self._failures.items()), '')}"
-            )
-        n_finished = self._n_read - self._n_failed
-        known = {name: value for name, value in self._defaults.items() if value is not None}
+        if status is Status.INTERRUPTED:
+            place.watch.pass_on()
+        told = (f" The first one, {name}: {why}" for name, why in self._sums.failures.items())
+        first = next(told, "")
+        if status is None:
+            raise TuningError(f"All {self._sums.n_read} instances failed.{first}")
+        raise NothingFinishedError(
+            f"No function of the {self._sums.n_read} instances that were read is finished: allow "
+            f"more time.{first}"
+        )
+
+    def _result(self, status: Status | None) -> StreamResult:
+        """Return the result of the blocks that have arrived; a status says why others have not."""
+        landscape = self._sums.mean()
+        assert landscape is not None
         result = StreamResult(
             family=self.family,
             segment=self.family.space.default_segment(),
             status=Status.INCOMPLETE if status is None else status,
-            landscape=total * Fraction(1, n_finished),
-            n_instances=self._n_read,
-            n_failed=self._n_failed,
-            failures=self._failures,
-            baselines={name: float(value / n_finished) for name, value in known.items()},
-            elapsed=time.perf_counter() - started,
+            landscape=landscape,
+            n_instances=self._sums.n_read,
+            n_failed=self._sums.n_failed,
+            failures=self._sums.failures,
+            baselines=self._sums.baselines,
+            elapsed=time.perf_counter() - self._started,
         )
-        complete = status is None and not self._n_failed
+        complete = status is None and not self._sums.n_failed
         return replace(result, status=_proved(result)) if complete else result
 
-    def _collect(self, crew: Crew) -> Status | None:
-        work = partial(_block_sum, self.family)
+    def _collect(self, crew: Crew, log: RunLog) -> Status | None:
+        work = partial(_block_sum, self._options.timeout_per_instance, self.family)
         try:
-            for outcome in crew.outcomes(work, self._blocks(), grain=BLOCK):
+            for outcome in crew.outcomes(work, self._blocks(crew, log), grain=BLOCK):
                 if outcome.error is not None:
                     raise outcome.error
-                self._take(outcome.value)
+                self._keep(outcome.value)
+                self._take(outcome.value, log)
         except TimeIsUp:
             return crew.why_stopped
         except KeyboardInterrupt:
             return Status.INTERRUPTED
         return None
 
-    def _blocks(self) -> Iterator[tuple[int, list[tuple[int, Any]]]]:
-        """Yield consecutive instances, checked, with their numbers."""
+    def _blocks(self, crew: Crew, log: RunLog) -> Iterator[_Block]:
+        """Yield consecutive instances, checked, unless the folder knows all about them."""
         numbered = enumerate(iter(self._instances))
-        for block in range(2**62):
+        for number in range(2**62):
             items = list(islice(numbered, BLOCK))
-            for number, item in items:
-                try:
-                    self.family.check_instance(item)
-                except InputError as error:
-                    raise InputError(f"{instance_name(item, number)}: {error}") from error
             if not items:
                 return
-            yield block, items
+            self._check(items)
+            known = self._known(number, items)
+            if known is None or known.failures:
+                yield _Block(number, items, known)
+            else:
+                self._take(known, log)
+                crew.check()
 
-    def _take(self, found: _BlockSum) -> None:
-        if found.failures and not self._skips:
+    def _check(self, items: list[tuple[int, Any]]) -> None:
+        for number, item in items:
+            try:
+                self.family.check_instance(item)
+            except InputError as error:
+                raise InputError(f"{instance_name(item, number)}: {error}") from error
+
+    def _known(self, number: int, items: list[tuple[int, Any]]) -> BlockSum | None:
+        """Return what the folder keeps of a block.
+
+        The number belongs to its name, because instances without one are called by theirs.
+        """
+        if self._folder is None:
+            return None
+        prints = [self.family.instance_fingerprint(item) for _, item in items]
+        key = hashlib.sha256(json.dumps([number, prints]).encode("ascii")).hexdigest()
+        self._prints[number] = key
+        known = self._folder.find(BLOCKS, key)
+        if known is not None and not known.failures:
+            self._folder.note("found", block=self._prints.pop(number))
+        return known
+
+    def _keep(self, found: BlockSum) -> None:
+        if self._folder is not None:
+            self._folder.keep(BLOCKS, self._prints.pop(found.number), found)
+
+    def _take(self, found: BlockSum, log: RunLog) -> None:
+        if found.failures and not self._options.skips_failures:
             number, name, why = found.failures[0]
             raise TuningError(
                 f"Tuning ended at {name}, number {number} of the stream: {why}", instance_name=name
             )
-        self._n_read += found.n_instances
-        self._n_failed += len(found.failures)
-        for _, name, why in found.failures[: MOST_FAILURES - len(self._failures)]:
-            self._failures[name] = why
-        self._sums.put(found.number, found.total)
-        for name, value in found.defaults.items():
-            known = self._defaults.get(name, Fraction(0))
-            self._defaults[name] = None if known is None or value is None else known + value
+        self._sums.take(found)
+        elapsed = time.perf_counter() - self._started
+        log.note(self._sums.n_read, None, "", math.inf)
+        if log.is_due(elapsed, last=False) and self._sums.n_failed < self._sums.n_read:
+            log.row(_StreamState.of(self._result(None)))
+
+
+class _StreamState(NamedTuple):
+    """What a row of the log says: the optimum over the instances that were read."""
+
+    elapsed: float
+    counts: tuple[str, str]
+    best_value: float
+    upper_bound: float
+    gap: float
+
+    @classmethod
+    def of(cls, result: StreamResult) -> _StreamState:
+        counts = str(result.n_instances), str(result.landscape.n_pieces)
+        return cls(result.elapsed, counts, result.best_value, result.upper_bound, result.gap)
 
 
 def _proved(result: StreamResult) -> Status:
@@ -223,27 +337,49 @@ def _proved(result: StreamResult) -> Status:
     return Status.OPTIMAL if is_proved else Status.UNDECIDED
 
 
-def _block_sum(family: Family, block: tuple[int, list[tuple[int, Any]]]) -> _BlockSum:
-    """Add the functions of a block."""
-    number, items = block
+Utilities: TypeAlias = dict[str, Fraction | None]
+
+
+def _block_sum(limit: float, family: Family, block: _Block) -> BlockSum:
+    """Add the functions of a block, each of which has so many seconds.
+
+    Of a block that is known, only instances that failed are tried again, and all of them if one of
+    those has a function now.
+    """
+    if block.known is not None:
+        failed = {failure.number for failure in block.known.failures}
+        again = [_attempted(limit, family, *item) for item in block.items if item[0] in failed]
+        failures = [outcome for outcome in again if isinstance(outcome, Failure)]
+        if len(failures) == len(failed):
+            return block.known._replace(failures=tuple(failures))
     duals, failures = [], []
-    defaults: dict[str, Fraction | None] = {}
-    for place, item in items:
-        check_time()
-        try:
-            dual = family.dual(item)
-            settings = {**family.baselines, **family.instance_baselines(item)}
-            reached = {name: _decided(family, item, value) for name, value in settings.items()}
-        except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            failures.append((place, instance_name(item, place), why))
+    defaults: Utilities = {}
+    for number, item in block.items:
+        outcome = _attempted(limit, family, number, item)
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
             continue
+        dual, reached = outcome
         duals.append(dual)
         for name, value in reached.items():
             known = defaults.get(name, Fraction(0))
             defaults[name] = None if known is None or value is None else known + value
     total = sum_of(duals) if duals else None
-    return _BlockSum(number, len(items), total, defaults, tuple(failures))
+    return BlockSum(block.number, len(block.items), total, defaults, tuple(failures))
+
+
+def _attempted(
+    limit: float, family: Family, number: int, item: Any
+) -> tuple[DualFunction, Utilities] | Failure:
+    """Return the function of an instance and utilities of the defaults, or why there is none."""
+    check_time()
+    try:
+        dual = dual_within(limit, family, item)
+        settings = {**family.baselines, **family.instance_baselines(item)}
+        return dual, {name: _decided(family, item, value) for name, value in settings.items()}
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        return Failure(number, instance_name(item, number)[:LONGEST_TEXT], why[:LONGEST_TEXT])
 
 
 def _decided(family: Family, instance: Any, setting: dict[str, Any]) -> Fraction | None:
@@ -251,50 +387,3 @@ def _decided(family: Family, instance: Any, setting: dict[str, Any]) -> Fraction
         return Fraction(family.run_exact(instance, setting))
     except UndecidedError:
         return None
-
-
-@dataclass
-class SumTree:
-    """Sum of numbered functions that arrive in any order, added in a tree of a fixed shape.
-
-    A node has ``FAN`` children with consecutive numbers and is added up once all of them are there.
-
-    Attributes
-    ----------
-    levels : list of dict
-        On every level the functions that wait for their siblings, by number; None stands for an
-        empty sum.
-    """
-
-    levels: list[dict[int, DualFunction | None]] = field(default_factory=list)
-
-    def put(self, number: int, function: DualFunction | None) -> None:
-        """Add a leaf."""
-        level = 0
-        while True:
-            if level == len(self.levels):
-                self.levels.append({})
-            waiting = self.levels[level]
-            waiting[number] = function
-            first = number - number % FAN
-            siblings = range(first, first + FAN)
-            if not all(sibling in waiting for sibling in siblings):
-                return
-            function = _sum([waiting.pop(sibling) for sibling in siblings])
-            number, level = number // FAN, level + 1
-
-    def total(self) -> DualFunction | None:
-        """Return the sum of everything, in the order of the numbers; the tree is used up."""
-        carried: list[DualFunction | None] = []
-        for waiting in self.levels:
-            # What lies on a lower level has larger numbers than what lies above it, if nothing is
-            # missing in between.
-            here = [waiting[number] for number in sorted(waiting)]
-            carried = [_sum([*here, *carried])]
-        self.levels.clear()
-        return carried[0] if carried else None
-
-
-def _sum(functions: Sequence[DualFunction | None]) -> DualFunction | None:
-    there = [function for function in functions if function is not None]
-    return sum_of(there) if there else None

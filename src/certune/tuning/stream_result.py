@@ -39,8 +39,8 @@ class StreamSummary(Carded, Bracket):
     ----------
     segment : Segment
         The line of settings.
-    status : Status
-        How tuning ended.
+    status : Status or None
+        How tuning ended; None for a run directory whose run was killed, or is still in work.
     landscape : PiecewiseFunction or PiecewisePolynomial
         Exact mean utility over the instances that have a function, along the line.
     n_instances, n_failed : int
@@ -55,7 +55,7 @@ class StreamSummary(Carded, Bracket):
     """
 
     segment: Segment
-    status: Status
+    status: Status | None
     landscape: DualFunction
     n_instances: int
     n_failed: int
@@ -104,15 +104,16 @@ class StreamSummary(Carded, Bracket):
         return (finished * n_finished + failed * self.n_failed) / self.n_instances
 
     def __repr__(self) -> str:
+        status = None if self.status is None else self.status.name
         return (
-            f"{type(self).__name__}({self.status.name}, best_value={self.best_value!r}, "
+            f"{type(self).__name__}({status}, best_value={self.best_value!r}, "
             f"best_params={self.best_params!r}, n_instances={self.n_instances})"
         )
 
     def __str__(self) -> str:
         setting = ", ".join(f"{name} = {value}" for name, value in self.best_params.items())
         lines = [
-            f"status         {self.status}",
+            f"status         {self.status or 'not ended, or killed'}",
             f"best value     {self.best_value:.6g} at {setting}",
             f"upper bound    {self.upper_bound:.6g}",
             *(f"default        {value:.6g} ({name})" for name, value in self.baselines.items()),
@@ -136,6 +137,7 @@ class StreamResult(StreamSummary):
     """
 
     family: Family
+    status: Status
 
     @property
     def _utility_range(self) -> tuple[float, float]:
@@ -189,16 +191,21 @@ class StreamResult(StreamSummary):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StoredStream(StreamSummary):
-    """What :meth:`StreamResult.save` has written; needs neither the family nor the instances.
+    """What :meth:`StreamResult.save` has written, or a run directory keeps of a stream.
+
+    Needs neither the family nor the instances.
 
     Attributes
     ----------
     path : Path
-        The file.
+        The file, or the folder.
     family : str
         The algorithm, as it prints itself.
     family_fingerprint : str
         Hash of everything that defines it.
+    damaged : tuple of str
+        Files of the folder that could not be read, in words: their instances are not counted, and
+        the next run computes them again.
     """
 
     path: Path
@@ -206,6 +213,10 @@ class StoredStream(StreamSummary):
     family_fingerprint: str
     stored_range: tuple[float, float]
     stored_proves: bool
+    damaged: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *self.damaged])
 
     @property
     def _utility_range(self) -> tuple[float, float]:

@@ -196,6 +196,11 @@ def verify(
 def load_certificate(path: str | os.PathLike[str]) -> AnyCertificate:
     """Read a certificate of any kind from its file or from a run directory."""
     file = Path(path) / "certificate.json" if os.path.isdir(path) else Path(path)
+    if os.path.isdir(path) and not os.path.lexists(file):
+        raise CertificateError(
+            f"cannot read {file}: there is none, as long as no run has ended in the folder; runs "
+            "over streams have none at all."
+        )
     try:
         start = read_text(file)[:200]
     except InputError as error:
