@@ -268,14 +268,13 @@ def _readers(folder: Path) -> Iterator[Reader]:
     damaged = dict.fromkeys(run, changed_bytes)
     yield Reader("resume", run, damaged, resume, 0.2)
 
-    family = StepFamily()
-    told = ct.tune_stream(family, INSTANCES * 12, progress=False, run_dir=folder / "stream")
+    told = ct.tune_stream(StepFamily(), INSTANCES * 12, progress=False, run_dir=folder / "stream")
     stream = _files_of(folder / "stream")
     kinds = {name: changed_journal if name.endswith("l") else changed_record for name in stream}
     yield Reader("stream directory", stream, kinds, ct.load)
 
     def read_on(path: Path) -> None:
-        again = ct.tune_stream(family, INSTANCES * 12, progress=False, run_dir=path)
+        again = ct.tune_stream(StepFamily(), INSTANCES * 12, progress=False, run_dir=path)
         assert again.landscape == told.landscape, "a continued stream is another one"
 
     yield Reader("resumed stream", stream, dict.fromkeys(stream, changed_bytes), read_on, 0.2)
