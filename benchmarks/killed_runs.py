@@ -1,11 +1,11 @@
 """Is a run that is killed at any moment continued as if nothing had happened?
 
-Runs of many small instances with a run directory, streams and searches over two parameters with one,
-and online runs with a state, are killed by SIGKILL at random moments, also inside of fsync, rename and link,
-where a hook waits for the kill; between two lives files are damaged now and then as a crashed
-machine would: the last block is cut off, or a bit is flipped. The run that ends in the end is
-compared with an uninterrupted one, bit by bit, and what was finished must not be computed again
-unless its file was damaged.
+Runs of many small instances with a run directory, streams and searches over two parameters with
+one, and online runs with a state, are killed by SIGKILL at random moments, also inside of fsync,
+rename and link, where a hook waits for the kill; between two lives files are damaged now and then
+as a crashed machine would: the last block is cut off, or a bit is flipped. The run that ends in the
+end is compared with an uninterrupted one, bit by bit, and what was finished must not be computed
+again unless its file was damaged.
 
     python benchmarks/killed_runs.py [--moments 1000] [--seed 0]
 """
