@@ -24,7 +24,7 @@ from .estimators import (
 )
 from .families.genie import GenieClustering
 from .families.graph_ssl import HarmonicLabeling, LabelingInstance
-from .families.linkage import ClusteringInstance, Linkage
+from .families.linkage import ClusteringInstance, Linkage, ThresholdLinkage
 from .families.logistic import ClassificationInstance, RegularizedLogistic
 from .families.programs import (
     AlignmentInstance,

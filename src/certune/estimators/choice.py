@@ -12,7 +12,7 @@ from certune.estimators.linkage_clustering import LinkageClustering
 from certune.families.base import Family
 from certune.families.genie import GenieClustering
 from certune.families.graph_ssl import HarmonicLabeling
-from certune.families.linkage import ClusteringInstance, Linkage
+from certune.families.linkage import ClusteringInstance, Linkage, ThresholdLinkage
 from certune.families.logistic import (
     ClassificationInstance,
     RegularizedLogistic,
@@ -58,6 +58,17 @@ def estimator_for(family: Family, params: Mapping[str, Any], instances: Sequence
         return _linear_regression(family, params)
     if isinstance(family, GenieClustering):
         return GenieClusterer(g=float(params["g"]), **_common_traits(instances))
+    if isinstance(family, ThresholdLinkage):
+        return LinkageClustering(
+            n_clusters=None,
+            kind=family.kind,
+            alpha=family.fixed_params["alpha"],
+            weights=family.fixed_params.get("weights"),
+            objective="cut",
+            cut_height=float(params["cut_height"]),
+            relative=family.relative,
+            **_common_metric(instances),
+        )
     if not isinstance(family, Linkage):
         raise ParameterError(
             f"There is no scikit-learn estimator for {type(family).__name__}: use "

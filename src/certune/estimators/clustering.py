@@ -21,10 +21,13 @@ def is_precomputed(metric: Any) -> bool:
     return isinstance(metric, str) and metric == "precomputed"
 
 
-def clustering_instance(estimator: Any, X: Any) -> ClusteringInstance:
-    """Make an instance of samples for an estimator with `n_clusters` and `metric`."""
+def clustering_instance(estimator: Any, X: Any, any_number: bool = False) -> ClusteringInstance:
+    """Make an instance of samples for an estimator with `n_clusters` and `metric`.
+
+    With ``any_number`` of clusters, `n_clusters` is not looked at.
+    """
     points = validate_data(estimator, X, dtype=np.float64, ensure_min_samples=2)
-    n_clusters = _checked_n_clusters(estimator, len(points))
+    n_clusters = 1 if any_number else _checked_n_clusters(estimator, len(points))
     if not is_precomputed(estimator.metric):
         return ClusteringInstance(points=points, metrics=estimator.metric, k=n_clusters)
     if points.shape[0] != points.shape[1]:

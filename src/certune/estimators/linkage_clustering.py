@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from certune.errors import ParameterError
 from certune.estimators.clustering import Metric, clustering_instance, is_precomputed
-from certune.families.linkage import Linkage
+from certune.families.linkage import ClusterTree, Linkage, ThresholdLinkage
 
 
 class LinkageClustering(ClusterMixin, BaseEstimator):
@@ -30,8 +30,8 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of clusters.
+    n_clusters : int or None, default=2
+        Number of clusters; None if the tree is cut at a height.
     kind : {"power-mean", "min-max", "product", "energy"}, default="power-mean"
         How the distance of two clusters follows from the distances of their points, see
         :class:`certune.Linkage`.
@@ -46,11 +46,18 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
         Weights of several metrics; equal by default. Product linkage has none.
     objective : {"k-median", "k-means", "k-center", "cut"}, default="k-median"
         What the pruning minimises; ``"cut"`` undoes the last merges instead.
+    cut_height : float, optional
+        Merges at or above this height are undone, like ``distance_threshold`` in scikit-learn; with
+        ``n_clusters=None`` and ``objective="cut"``, not for product linkage.
+    relative : bool, default=False
+        Whether `cut_height` is a share of the height of the last merge.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of each sample, numbered in the order of their first samples.
+    n_clusters_ : int
+        Number of clusters.
     children_ : ndarray of shape (n_samples - 1, 2)
         The two nodes that each merge joins; nodes below n_samples are samples, and node
         n_samples + i is the result of merge i.
@@ -72,16 +79,20 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
     >>> ward = LinkageClustering(n_clusters=2, kind="energy", alpha=2.0, objective="cut")
     >>> ward.fit_predict(X).tolist()
     [0, 0, 1, 1]
+    >>> LinkageClustering(None, alpha=1.0, objective="cut", cut_height=1.5).fit_predict(X).tolist()
+    [0, 1, 2, 3]
     """
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = 2,
         kind: str = "power-mean",
         alpha: float | Sequence[float] = 1.0,
         metric: Metric | Sequence[Metric] = "euclidean",
         weights: Sequence[float] | None = None,
         objective: str = "k-median",
+        cut_height: float | None = None,
+        relative: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.kind = kind
@@ -89,6 +100,8 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
         self.metric = metric
         self.weights = weights
         self.objective = objective
+        self.cut_height = cut_height
+        self.relative = relative
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.
@@ -105,12 +118,9 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
         LinkageClustering
             The fitted estimator.
         """
-        instance = clustering_instance(self, X)
-        family = Linkage(
-            self.kind, alpha=self._fixed_alpha(), weights=self.weights, objective=self.objective
-        )
-        tree = family.solve(instance, {})
+        tree = self._tree_below_height(X) if self.cut_height is not None else self._tree(X)
         self.labels_ = tree.labels
+        self.n_clusters_ = int(tree.labels.max()) + 1
         self.children_ = tree.children
         self.distances_ = tree.heights
         self.linkage_matrix_ = tree.linkage_matrix
@@ -136,6 +146,28 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
         """
         labels: npt.NDArray[np.int64] = super().fit_predict(X, y, **kwargs)
         return labels
+
+    def _tree(self, X: Any) -> ClusterTree:
+        if self.n_clusters is None:
+            raise ParameterError(
+                "LinkageClustering needs n_clusters, or n_clusters=None with a cut_height."
+            )
+        instance = clustering_instance(self, X)
+        family = Linkage(
+            self.kind, alpha=self._fixed_alpha(), weights=self.weights, objective=self.objective
+        )
+        return family.solve(instance, {})
+
+    def _tree_below_height(self, X: Any) -> ClusterTree:
+        if self.n_clusters is not None or self.objective != "cut":
+            raise ParameterError(
+                "With a cut_height LinkageClustering needs n_clusters=None and objective='cut'. "
+                f"Got n_clusters={self.n_clusters!r} and objective={self.objective!r} instead."
+            )
+        alpha = self._fixed_alpha()
+        family = ThresholdLinkage(self.kind, alpha, (0.0, 1.0), self.relative, self.weights)
+        setting = {"cut_height": self.cut_height}
+        return family.solve(clustering_instance(self, X, any_number=True), setting)
 
     def _fixed_alpha(self) -> Any:
         """Return the exponent or exponents; a pair would mean a range to the family."""

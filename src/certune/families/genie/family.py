@@ -15,6 +15,7 @@ from certune.deadline import check_time
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
 from certune.families.base import Family, Params
+from certune.families.floats import last_float
 from certune.families.genie.merging import Merged, merge, spanning_edges
 from certune.families.linkage.company import by_points, plain_cuts
 from certune.families.linkage.instance import ClusteringInstance
@@ -206,7 +207,7 @@ def _exact(segment: Segment, t: float) -> Fraction:
 def _last_float(segment: Segment, t: float, merged: Merged) -> float:
     """The last float of a segment, from t on, at which the merges stay the same.
 
-    Settings are rounded and monotone in t, so that bisection over the floats finds it.
+    Settings are rounded and monotone in t.
     """
 
     def same(position: float) -> bool:
@@ -214,12 +215,7 @@ def _last_float(segment: Segment, t: float, merged: Merged) -> float:
         above = merged.start is None or merged.start <= threshold
         return above and (merged.stop is None or threshold < merged.stop)
 
-    low, high = t, segment.high
-    if same(high):
-        return high
-    while (middle := 0.5 * low + 0.5 * high) not in (low, high):
-        low, high = (middle, high) if same(middle) else (low, middle)
-    return low
+    return last_float(t, segment.high, same)
 
 
 def _range(g: Any) -> tuple[float, float]:

@@ -102,7 +102,7 @@ class Comparison:
             weighted = [(far.shape[1], near), (-near.shape[1], far)]
         terms: Counter[Vector] = Counter()
         for weight, block in weighted:
-            for vector, count in _multiplicities(block).items():
+            for vector, count in multiplicities(block).items():
                 terms[vector] += count * weight
         factor = math.gcd(*terms.values()) or 1
         return {vector: count // factor for vector, count in terms.items() if count}
@@ -146,7 +146,7 @@ class Comparison:
             for t in positions:
                 distances = {
                     vector: sum_at(self.line.distance(vector), t)
-                    for vector in _multiplicities(self._contenders(block, pick is min, t))
+                    for vector in multiplicities(self._contenders(block, pick is min, t))
                 }
                 value = pick(distances.values())
                 attaining = {vector for vector, distance in distances.items() if distance == value}
@@ -387,7 +387,7 @@ class Comparison:
         )
 
 
-def _multiplicities(block: Floats) -> dict[Vector, int]:
+def multiplicities(block: Floats) -> dict[Vector, int]:
     """How often every distance vector occurs among the columns."""
     if len(block) == 1:
         values, counts = np.unique(block[0], return_counts=True)

@@ -37,7 +37,7 @@ from certune.families.linkage.boxes import BoxProblem, Reuse
 from certune.families.linkage.closeness import close_up
 from certune.families.linkage.company import by_points, plain_cuts
 from certune.families.linkage.course import Course, course_at, make_course
-from certune.families.linkage.heights import merge_heights
+from certune.families.linkage.heights import tree_at
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.lines import Line, simplified
 from certune.families.linkage.objective import Objective
@@ -46,7 +46,7 @@ from certune.families.linkage.senses import courses_along
 from certune.families.linkage.strata import product_strata
 from certune.families.linkage.structure import TunedLinkage, linkage_structure
 from certune.families.linkage.sweeping import Engine, solve_at
-from certune.families.linkage.tree import ClusterTree, sorted_tree
+from certune.families.linkage.tree import ClusterTree
 from certune.families.linkage.utility import Utility, utility_from
 from certune.families.reach import reach
 from certune.kernels.linkage import Pruning
@@ -246,20 +246,20 @@ class Linkage(Family):
 
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
-        self._check_type(instance)
+        self.check_points(instance)
         name = instance.name or "the instance"
         if instance.target is None:
             raise InputError(f"{name} has no target clustering; pass target= to measure a utility")
-        instance.check_metrics(self.n_metrics)
         _ = instance.distances
 
-    @staticmethod
-    def _check_type(instance: Any) -> None:
+    def check_points(self, instance: Any) -> None:
+        """Raise `InputError` if the instance cannot even be clustered."""
         if not isinstance(instance, ClusteringInstance):
             raise InputError(
                 f"expected a ClusteringInstance, got {type(instance).__name__}; "
                 "make one with certune.ClusteringInstance(points=..., target=...)"
             )
+        instance.check_metrics(self.n_metrics)
 
     def structure(self, n: int, n_metrics: int | None = None) -> PiecewiseStructure:
         """Pfaffian structure of the utility, proved for every instance of n points.
@@ -352,14 +352,9 @@ class Linkage(Family):
         ClusterTree
             The tree (scipy's and scikit-learn's conventions) and the labels of its best pruning.
         """
-        self._check_type(instance)
-        instance.check_metrics(self.n_metrics)
+        self.check_points(instance)
         course = self._course_at(instance, params)
-        left, right, labels = solve_at(course, self._pruning(instance))
-        tree = sorted_tree(left, right, merge_heights(course, left, right), labels)
-        # Sorted before heights can leave the doubles.
-        with np.errstate(over="ignore"):
-            return replace(tree, heights=np.ldexp(tree.heights, -course.shift))
+        return tree_at(course, *solve_at(course, self._pruning(instance)))
 
     def run_exact(self, instance: ClusteringInstance, params: Params) -> Fraction:
         """Utility at one parameter, as an exact rational number."""

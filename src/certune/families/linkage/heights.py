@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certune.families.linkage.course import Course
+from certune.families.linkage.tree import ClusterTree, sorted_tree
 from certune.kernels.linkage import ENERGY, MAXIMUM, MINIMUM, merge_values
 
 Floats = NDArray[np.float64]
 
 LARGEST_LOGARITHM = 700.0  # of a float
+
+
+def tree_at(
+    course: Course,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    labels: NDArray[np.int64],
+) -> ClusterTree:
+    """Tree with its heights at one parameter, merges sorted by them."""
+    tree = sorted_tree(left, right, merge_heights(course, left, right), labels)
+    # Sorted before heights can leave the doubles.
+    with np.errstate(over="ignore"):
+        return replace(tree, heights=np.ldexp(tree.heights, -course.shift))
 
 
 def merge_heights(
