@@ -57,6 +57,22 @@ class Aggregate(ABC):
         weights : iterable of Fraction or int, optional
             A positive weight for each; by default all are the same.
         """
+        total, missing, limit, last = self._from_the_worst(utilities, weights)
+        return (total + missing * last) / limit if self.averages else last
+
+    def last_that_counts(
+        self, utilities: Iterable[Any], weights: Iterable[Any] | None = None
+    ) -> Fraction:
+        """Return the utility that completes the share: what is larger may change as long as it is.
+
+        Parameters are those of `value`.
+        """
+        return self._from_the_worst(utilities, weights)[-1]
+
+    def _from_the_worst(
+        self, utilities: Iterable[Any], weights: Iterable[Any] | None
+    ) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """Return the weighted sum before the share is complete, what is missing, share and end."""
         known = list(utilities)
         pairs = sorted(zip(known, [1] * len(known) if weights is None else weights, strict=True))
         limit = self.share * sum(weight for _, weight in pairs)
@@ -67,10 +83,7 @@ class Aggregate(ABC):
                 break
             reached += weight
             total += weight * utility
-        if not self.averages:
-            return Fraction(utility)
-        average: Fraction = (total + (limit - reached) * utility) / limit
-        return average
+        return total, limit - reached, limit, Fraction(utility)
 
 
 @dataclass(frozen=True)
@@ -298,6 +311,10 @@ class Criterion:
     def value(self, utilities: Sequence[Any]) -> Fraction:
         """Return the aggregate of the utilities of all instances, exactly."""
         return self.aggregate.value(utilities, self.weights)
+
+    def last_that_counts(self, utilities: Sequence[Any]) -> Fraction:
+        """Return the utility from which on larger ones do not count."""
+        return self.aggregate.last_that_counts(utilities, self.weights)
 
     def of(self, numbers: Sequence[int]) -> Criterion:
         """Return the criterion for some of the instances, in the given order."""

@@ -236,15 +236,6 @@ def test_reports_and_pictures_name_what_was_maximised(aggregate, tmp_path):
     assert f"No setting with x in [0, 1] has a {words}" in page.replace("&#x27;", "'")
 
 
-def test_several_parameters_have_the_mean_only():
-    family = ct.Linkage("power-mean", alpha=(0.5, 2), weights="tune", n_metrics=2)
-    points = np.random.default_rng(0).normal(size=(6, 2))
-    metrics = ("euclidean", "cityblock")
-    items = [ct.ClusteringInstance(points=points, metrics=metrics, target=[0, 0, 0, 1, 1, 1])]
-    with pytest.raises(ct.ParameterError, match="aggregate and weights are for one free"):
-        ct.tune(family, items, aggregate="min")
-
-
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 def test_curves_with_errors(aggregate):
     """Lasso: errors of validation sets, smooth on pieces, against plain fits on a grid."""

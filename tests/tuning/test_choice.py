@@ -214,8 +214,6 @@ def test_several_parameters_take_part():
     assert result.status is ct.Status.OPTIMAL
     assert ct.verify(result.certificate, choice, items).optimal
     assert result.best_estimator.get_params()["kind"] == "min-max"
-    with pytest.raises(ct.ParameterError, match="aggregate and weights are for one free"):
-        ct.tune(choice, items, aggregate="min")
 
 
 def test_a_failure_in_several_parameters_keeps_its_reason_and_the_rest(monkeypatch):

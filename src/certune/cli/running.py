@@ -109,13 +109,6 @@ def read_problem(scenario: Scenario, quiet: bool = False) -> Problem:
 
 def _read_problem(scenario: Scenario) -> Problem:
     family = make_family(scenario)
-    aggregate = aggregate_of(scenario.run.get("aggregate") or "mean")
-    if family.space.n_free > 1 and not isinstance(aggregate, Mean):
-        raise ParameterError(
-            f"aggregate {scenario.run['aggregate']} is for one free parameter; this family has "
-            f"{family.space.n_free}, {' and '.join(family.space.names)}: fix all but one, or leave "
-            "it out"
-        )
     files = files_of(scenario.data["files"])
     holdout, seed = scenario.split.get("holdout") or 0.0, int(scenario.split.get("seed") or 0)
     if not 0 <= holdout < 1:
@@ -139,7 +132,7 @@ def run_scenario(
 ) -> Outcome:
     """Tune, evaluate on what was held out, and collect the findings.
 
-    Finished functions of one parameter are kept in the folder, so that the run can be continued.
+    What is finished is kept in the folder, so that the run can be continued.
     """
     from certune.report.collecting import findings_of
     from certune.tuning import tune
@@ -162,7 +155,7 @@ def run_scenario(
             random_state=int(scenario.split.get("seed") or 0),
             callbacks=[keep],
             progress=False if quiet else None,
-            run_dir=folder if problem.family.space.n_free == 1 else None,
+            run_dir=folder,
             aggregate=aggregate_of(limits.get("aggregate") or "mean"),
         )
     history.append((result.elapsed, result.best_value, result.upper_bound))
@@ -175,7 +168,7 @@ def run_scenario(
             result,
             held_out,
             title=f"{scenario.family_name}: {_titled(scenario.data['files'])}",
-            cells=map_for_report(problem.family, problem.tuning),
+            cells=map_for_report(problem.family, problem.tuning, result.criterion),
             history=history,
             shared_rows=problem.shared_rows,
             command=command,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.aggregates import Criterion
 from certune.cards import Carded
 from certune.errors import InputError, ParameterError
 from certune.figures import save_figure
@@ -59,6 +60,8 @@ class CellMap(Carded):
         The value of a polygon counts as proved if its bounds differ by no more.
     score : Score, optional
         What pictures show instead of utilities.
+    criterion : Criterion, optional
+        What the values are of the instances: their mean by default.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class CellMap(Carded):
     upper: tuple[Fraction, ...]
     tolerance: Fraction = Fraction(0)
     score: Score = UTILITY
+    criterion: Criterion = Criterion()
 
     def __post_init__(self) -> None:
         cells = tuple(_polygon(cell) for cell in self.cells)
@@ -253,7 +257,7 @@ class CellMap(Carded):
             ylabel=self.names[1],
             title=f"{len(self.values)} values, proved on {100 * self.decided_share:.1f} %",
         )
-        figure.colorbar(drawn[0], ax=ax, label=f"mean {self.score.name}")
+        figure.colorbar(drawn[0], ax=ax, label=self.criterion.words(self.score.name))
         best = self.score.of(float(self.max_exact))
         for x, y, label, mark in (
             (*self.best_point, f"best, {best:.4g}", "*"),

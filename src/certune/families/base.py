@@ -65,7 +65,7 @@ class BoxBound:
 
 
 class UpperSum(NamedTuple):
-    """An upper bound of a sum of utilities on a box, from the bounds of the instances.
+    """An upper bound of a weighted sum of utilities on a box, from the bounds of the instances.
 
     Attributes
     ----------
@@ -87,16 +87,16 @@ class UpperSum(NamedTuple):
             total = total.exchanged(Fraction(0), bound)
         return total
 
-    def exchanged(self, old: Fraction, new: BoxBound) -> UpperSum:
-        """Return the sum with a bound in the place of an upper bound."""
-        uppers = self.uppers - old + new.upper
+    def exchanged(self, old: Fraction, new: BoxBound, weight: int = 1) -> UpperSum:
+        """Return the sum with a bound in the place of an upper bound of the same weight."""
+        uppers = self.uppers + weight * (new.upper - old)
         if not new.shared:
-            shared = tuple(entry - old + new.upper for entry in self.shared)
+            shared = tuple(entry + weight * (new.upper - old) for entry in self.shared)
         elif not self.shared:
-            shared = tuple(self.uppers - old + entry for entry in new.shared)
+            shared = tuple(self.uppers + weight * (entry - old) for entry in new.shared)
         else:
             pairs = zip(self.shared, new.shared, strict=True)
-            shared = tuple(entry - old + other for entry, other in pairs)
+            shared = tuple(entry + weight * (other - old) for entry, other in pairs)
         return UpperSum(uppers, shared)
 
     @property

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from certune.aggregates import Criterion
 from certune.dual.integers import FloatArray, IntArray
 from certune.errors import InputError, ParameterError
 from certune.guarantees.learning import LearningCurve, curve_of, random_subsets, sizes_of
@@ -27,6 +28,7 @@ from certune.pfaffian.structure import whole_number
 # Values are compared as multiples of a common denominator, of this one if that is larger; sums of
 # 2^20 of them stay exact.
 LARGEST_SCALE = 2**40
+MEAN = Criterion()
 
 Table = npt.NDArray[np.object_]
 
@@ -40,7 +42,7 @@ class Candidate:
     params : dict
         The setting.
     value_exact : Fraction
-        Its mean utility on them.
+        Its mean utility on them, or what else is maximised.
     upper_bound_exact : Fraction
         No setting has a larger one.
     """
@@ -51,7 +53,7 @@ class Candidate:
 
     @property
     def value(self) -> float:
-        """Mean utility on the instances."""
+        """`value_exact`, correctly rounded."""
         return float(self.value_exact)
 
     @property
@@ -141,22 +143,24 @@ class Candidates:
         values = _scaled(self.utilities, scale, math.floor)
         return values, _scaled(self.upper, scale, math.ceil), scale
 
-    def best(self, instances: Sequence[int]) -> Candidate:
+    def best(self, instances: Sequence[int], criterion: Criterion = MEAN) -> Candidate:
         """Return the best candidate on some instances, the first of several, exactly."""
         chosen = list(instances)
-        totals = [sum(row[chosen], Fraction(0)) for row in self.utilities]
-        bounds = [sum(row[chosen], Fraction(0)) for row in self.upper]
-        place = max(range(len(totals)), key=totals.__getitem__)
-        n = len(chosen)
-        bound = max(*bounds, totals[place]) / n
-        return Candidate(dict(self.settings[place]), totals[place] / n, bound)
+        value = criterion.of(chosen).value
+        values = [value(row[chosen]) for row in self.utilities]
+        place = max(range(len(values)), key=values.__getitem__)
+        bound = max(values[place], *(value(row[chosen]) for row in self.upper))
+        return Candidate(dict(self.settings[place]), values[place], bound)
 
     def utility(self, instance: int, params: dict[str, Any]) -> Fraction:
         """Return the utility of a candidate on an instance."""
         return Fraction(self.utilities[list(self.settings).index(params), instance])
 
     def cross_validate(
-        self, n_folds: int | None = None, random_state: RandomState = 0
+        self,
+        n_folds: int | None = None,
+        random_state: RandomState = 0,
+        criterion: Criterion = MEAN,
     ) -> CrossValidation:
         """Choose the best candidate on all folds but one, and look it up on the one left out.
 
@@ -166,17 +170,19 @@ class Candidates:
             Number of folds, 2 to N; by default 10, or N if there are fewer instances.
         random_state : int or numpy Generator, default=0
             Source of the random assignment to folds.
+        criterion : Criterion
+            What is maximised, in each fold on the instances that stay; by default the mean.
         """
         n = self.n_instances
         utilities: list[Fraction] = [Fraction(0)] * n
         folds = []
         for left_out in folds_of(n, n_folds, random_state):
-            chosen = self.best([i for i in range(n) if i not in left_out])
+            chosen = self.best([i for i in range(n) if i not in left_out], criterion)
             for i in left_out:
                 utilities[i] = self.utility(i, chosen.params)
-            value = sum((utilities[i] for i in left_out), Fraction(0)) / len(left_out)
+            value = criterion.of(left_out).value([utilities[i] for i in left_out])
             folds.append(Fold(left_out, chosen, value))
-        return CrossValidation(tuple(folds), tuple(utilities))
+        return CrossValidation(tuple(folds), tuple(utilities), criterion=criterion)
 
     def learning_curve(
         self,

@@ -123,10 +123,10 @@ def _cells(findings: Findings) -> str:
     if findings.cells is None:
         return ""
     names = findings.cells.names
-    label = f"Map of the mean {findings.score} over {names[0]} and {names[1]}"
+    label = f"Map of the {findings.measure} over {names[0]} and {names[1]}"
     caption = (
-        f"Mean {findings.score}, brighter is better; framed: the optimum. Pale slivers are known "
-        "between bounds."
+        f"{_capital(findings.measure)}, brighter is better; framed: the optimum. Pale slivers are "
+        "known between bounds."
     )
     shares = [(row["name"], f"{100 * row['share']:.3g} %") for row in findings.importance]
     table = table_markup("Share of the variance", ("parameter", "share"), shares)

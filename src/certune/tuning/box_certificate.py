@@ -1,6 +1,7 @@
 """The certificate of a search over several parameters.
 
-It says how the space was cut into boxes, and what the mean utility is at most on each of them. The
+It says how the space was cut into boxes, and what is at most reached on each of them: of the mean
+utility over the instances, or of what else was maximised. The
 boxes follow from the cuts, so that they cover the space by construction; the bounds do not have to
 be believed, :func:`certune.verify` proves them again.
 """
@@ -12,11 +13,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from certune.aggregates import Criterion
 from certune.box import Box
 from certune.errors import CertificateError
 from certune.families.base import Family
 from certune.tuning.branching import Cover
-from certune.tuning.schema import Fields, written
+from certune.tuning.schema import Fields, criterion_data, criterion_from, written
 from certune.tuning.sealed import SealedCertificate
 
 LEAF = -1
@@ -37,22 +39,27 @@ class BoxCertificate(SealedCertificate):
     best_params : dict
         The best setting.
     best_value, upper_bound : Fraction
-        Its mean utility, and a bound of the mean utility of all settings.
+        Its mean utility, or what else `criterion` says, and a bound of it for all settings.
     cuts : tuple of int
         For every stratum of the space a binary tree of boxes, in preorder: the number of the edge
         at which a box was halved, or -1 for a box that was not. Empty if only lines were searched.
     uppers : tuple of Fraction
-        For every box that was not halved a bound of the mean utility on it.
+        For every box that was not halved a bound on it.
+    criterion : Criterion
+        What was maximised, with weights of all instances.
     checksum : str
         SHA-256 of everything else.
     """
 
     FORMAT_NAME: ClassVar[str] = "certune box certificate"
     OWN_FIELDS: ClassVar[tuple[str, ...]] = ("best_params", "cuts", "uppers")
+    # Certificates about the mean without weights have neither.
+    OPTIONAL_FIELDS: ClassVar[tuple[str, ...]] = ("aggregate", "weights")
 
     best_params: dict[str, Any]
     cuts: tuple[int, ...] = field(repr=False)
     uppers: tuple[Fraction, ...] = field(repr=False)
+    criterion: Criterion = Criterion()
 
     def _own_content(self) -> dict[str, Any]:
         return {
@@ -62,6 +69,7 @@ class BoxCertificate(SealedCertificate):
             },
             "cuts": list(self.cuts),
             "uppers": [written(upper) for upper in self.uppers],
+            **criterion_data(self.criterion),
         }
 
     @classmethod
@@ -70,6 +78,7 @@ class BoxCertificate(SealedCertificate):
             "best_params": stored.point("best_params"),
             "cuts": stored.whole_numbers("cuts"),
             "uppers": stored.fractions("uppers"),
+            "criterion": criterion_from(stored, len(stored.items("instance_fingerprints"))),
         }
 
     def leaves(self, family: Family) -> Iterator[tuple[Box, Fraction]]:
@@ -112,6 +121,7 @@ def make_box_certificate(
     best_value: Fraction,
     upper_bound: Fraction,
     cover: Cover | None,
+    criterion: Criterion,
 ) -> BoxCertificate:
     """Return the certificate of a search, with its checksum."""
     cuts: list[int] = []
@@ -126,7 +136,7 @@ def make_box_certificate(
                 pending += [second, first]
             else:
                 cuts.append(LEAF)
-                uppers.append(cover.uppers[number] / len(instance_fingerprints))
+                uppers.append(cover.uppers[number])
     return BoxCertificate(
         family=family.description,
         family_fingerprint=family.fingerprint,
@@ -136,4 +146,5 @@ def make_box_certificate(
         upper_bound=upper_bound,
         cuts=tuple(cuts),
         uppers=tuple(uppers),
+        criterion=criterion,
     ).sealed()

@@ -20,11 +20,11 @@ class BoxSelection:
     params : dict
         The setting.
     value_exact : Fraction
-        Its mean utility.
+        Its mean utility, or what else was maximised.
     box : Box or None
         The box around it that the rule found; None if there is none.
     lower_bound_exact : Fraction
-        On the whole box the mean utility is at least this.
+        On the whole box it is at least this.
     tolerance : Fraction
         How much worse than the best setting the rule allows a setting to be.
     """
@@ -38,5 +38,5 @@ class BoxSelection:
 
     @property
     def value(self) -> float:
-        """Mean utility at the setting."""
+        """`value_exact`, correctly rounded."""
         return float(self.value_exact)

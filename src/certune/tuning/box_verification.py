@@ -13,17 +13,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from certune.aggregates import Criterion
 from certune.box import Box
 from certune.cards import Carded
-from certune.dual import mean
+from certune.dual import aggregated
 from certune.errors import CertificateError, ParameterError
-from certune.families.base import Family, UpperSum
+from certune.families.base import Family
 from certune.scores import Score
 from certune.space import Simplex
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.instances import instance_name
 from certune.tuning.proofs import check_plain_run, demand, proving
 from certune.tuning.schema import shown
+from certune.tuning.upper_values import UpperValue
 
 # A bound that is not proved on a box at once may be proved on its parts, halved this often, and
 # so many times for each box of the certificate, so that time grows with its size only.
@@ -62,6 +64,8 @@ class BoxVerificationReport(Carded):
         The gap at which an optimum counts as proved, a property of the family.
     elapsed : float
         Seconds.
+    aggregate : str
+        What was maximised, in words.
     score : Score
         What utilities mean to people.
     """
@@ -73,6 +77,7 @@ class BoxVerificationReport(Carded):
     upper_bound: Fraction
     tolerance: float
     elapsed: float
+    aggregate: str = "mean utility"
     score: Score = field(default_factory=Score)
 
     @property
@@ -84,8 +89,8 @@ class BoxVerificationReport(Carded):
         bound = f"the {self.score.bound_name} {float(self.score.of(self.upper_bound)):.6g}"
         proved = "optimality" if self.optimal else bound
         return (
-            f"certificate verified: {proved} on {self.n_instances} instances, best mean "
-            f"{self.score.name} {float(self.score.of(self.best_value)):.6g}; {self.n_boxes} boxes "
+            f"certificate verified: {proved} on {self.n_instances} instances, best "
+            f"{self.aggregate} {float(self.score.of(self.best_value)):.6g}; {self.n_boxes} boxes "
             f"proved again, {self.n_runs} plain runs agree, {self.elapsed:.1f} s"
         )
 
@@ -96,7 +101,8 @@ def verify_boxes(
     """Check every claim; origin and instances are checked. See :func:`certune.verify`."""
     started = time.perf_counter()
     best, tolerance = _checked_setting(certificate, family), Fraction(family.tolerance)
-    reached = mean_utility(family, instances, best)
+    goal = _Goal(family, instances, certificate.criterion)
+    reached = goal.reached(best)
     demand(
         abs(reached - certificate.best_value) <= tolerance,
         f"The claimed best value {shown(certificate.best_value)} is not what runs give at "
@@ -111,7 +117,7 @@ def verify_boxes(
         budget = Budget(FEWEST_PARTS + PARTS_PER_BOX * len(certificate.uppers))
         for box, upper in certificate.leaves(family):
             n_boxes += 1
-            n_runs += _check_leaf(box, upper, family, instances, budget)
+            n_runs += _check_leaf(box, upper, goal, budget)
             bounds.append(min(upper, largest))
     demand(
         certificate.upper_bound == max(bounds),
@@ -126,17 +132,32 @@ def verify_boxes(
         upper_bound=certificate.upper_bound,
         tolerance=family.tolerance,
         elapsed=time.perf_counter() - started,
+        aggregate=certificate.criterion.words(family.score.name),
         score=family.score,
     )
 
 
-def mean_utility(family: Family, instances: list[Any], params: Mapping[str, Any]) -> Fraction:
-    """Return what plain runs give on average at a setting."""
-    with proving(f"the mean utility at {params}"):
-        utilities = [family.run_exact(item, params) for item in instances]
-    for number, (item, reached) in enumerate(zip(instances, utilities, strict=True)):
-        check_plain_run(family, item, params, reached, instance_name(item, number))
-    return sum(utilities, Fraction(0)) / len(instances)
+@dataclass(frozen=True)
+class _Goal:
+    """What was maximised, on which instances."""
+
+    family: Family
+    instances: list[Any]
+    criterion: Criterion
+
+    @property
+    def words(self) -> str:
+        """What was maximised, in words."""
+        return self.criterion.words("utility")
+
+    def reached(self, params: Mapping[str, Any]) -> Fraction:
+        """Return what plain runs give at a setting."""
+        family = self.family
+        with proving(f"the {self.words} at {params}"):
+            utilities = [family.run_exact(item, params) for item in self.instances]
+        for number, (item, reached) in enumerate(zip(self.instances, utilities, strict=True)):
+            check_plain_run(family, item, params, reached, instance_name(item, number))
+        return self.criterion.value(utilities)
 
 
 def _checked_setting(certificate: BoxCertificate, family: Family) -> dict[str, Any]:
@@ -154,26 +175,26 @@ def _checked_setting(certificate: BoxCertificate, family: Family) -> dict[str, A
     return setting
 
 
-def _check_leaf(
-    box: Box, upper: Fraction, family: Family, instances: list[Any], budget: Budget
-) -> int:
+def _check_leaf(box: Box, upper: Fraction, goal: _Goal, budget: Budget) -> int:
     """Prove the bound of a box again; returns the number of plain runs."""
+    family, instances, what = goal.family, goal.instances, goal.words
     largest = Fraction(family.utility_range[1])
     if upper >= largest or box.is_empty:
         return 0
-    reached = mean_utility(family, instances, box.centre)
+    reached = goal.reached(box.centre)
     demand(
         reached <= upper + Fraction(family.tolerance),
-        f"The certificate bounds the mean utility on {box!r} by {shown(upper)}, but runs at its "
+        f"The certificate bounds the {what} on {box!r} by {shown(upper)}, but runs at its "
         f"centre give {reached}.",
     )
     if box.n_free <= 1:
         if box.n_free == 1:
-            with proving(f"the mean utility on {box!r}"):
-                landscape = mean([family.dual(item, box.segment) for item in instances])
+            with proving(f"the {what} on {box!r}"):
+                duals = [family.dual(item, box.segment) for item in instances]
+            landscape = aggregated(duals, goal.criterion)
             demand(
                 landscape.upper_bound_exact <= upper,
-                f"The certificate bounds the mean utility on {box!r} by {shown(upper)}, but it "
+                f"The certificate bounds the {what} on {box!r} by {shown(upper)}, but it "
                 f"reaches {landscape.upper_bound_exact}.",
             )
         return len(instances)
@@ -182,17 +203,18 @@ def _check_leaf(
         part, depth = pending.pop()
         if part.is_empty:
             continue
-        with proving(f"the mean utility on {part!r}"):
+        with proving(f"the {what} on {part!r}"):
             bounds = [family.bound_on_box(item, part) for item in instances]
-        proved = UpperSum.of(bounds).value / len(instances)
+        known = UpperValue.of(goal.criterion, bounds)
+        proved = known.value
         if proved <= upper:
             continue
-        open_bounds = [bound for bound in bounds if not bound.settled]
+        open_bounds = [bound for bound in bounds if known.counts(bound)]
         scores = [sum(b.importance[i] for b in open_bounds) for i in range(len(part.edges))]
         edge = part.edges[max(range(len(scores)), key=scores.__getitem__)]
         demand(
             depth < MOST_HALVINGS and part.can_split(edge) and budget.take(),
-            f"The certificate bounds the mean utility on {part!r} by {shown(upper)}, but only "
+            f"The certificate bounds the {what} on {part!r} by {shown(upper)}, but only "
             f"{proved} can be proved there.",
         )
         pending += [(half, depth + 1) for half in part.split(edge)]

@@ -1,10 +1,10 @@
 """Branch and bound: the proved optimum over several parameters.
 
-The space is cut into boxes.  On a box every instance has a proved upper bound; a box whose bounds
-sum to no more than the best setting so far is finished.  The most promising other one is looked at
-more closely: a few more instances are bounded on it, or, if all are or if that teaches nothing, it
-is halved.  The largest bound of an unfinished box bounds everything, so that the search can end at
-any time with a gap.  Families are seen through `Family.bound_on_box` and `Family.dual` only.
+The space is cut into boxes.  On a box every instance has a proved upper bound; a box on which these
+allow for no more than the best setting so far is finished.  The most promising other one is looked
+at more closely: a few more instances are bounded on it, or, if all are or if that teaches nothing,
+it is halved.  The largest bound of an unfinished box bounds everything, so that the search can end
+at any time with a gap.  Families are seen through `Family.bound_on_box` and `Family.dual` only.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import islice
 from typing import Any, NamedTuple
 
 from certune.box import Box, Edge
 from certune.deadline import check_time
 from certune.errors import CertificateError, UndecidedError
-from certune.families.base import BoxBound, UpperSum
+from certune.families.base import BoxBound
 from certune.tuning.executors import Crew
 from certune.tuning.instances import blaming
-from certune.tuning.line_search import LineSearch
+from certune.tuning.line_search import Incumbent, LineSearch
 from certune.tuning.problem import Known, Path, Problem
 from certune.tuning.search_steps import Steps, exactly, number_data, number_from
+from certune.tuning.upper_values import UpperMean, UpperValue
 
 # Boxes that are halved between two looks at the queue; fixed, so that the search is the same for
 # any number of workers.
@@ -40,37 +40,47 @@ MOST_HALVINGS, FIRST_CHECK = 40, 45
 
 @dataclass(frozen=True)
 class Node:
-    """A box with the sum of its bounds over all instances.
+    """A box with a bound of what is maximised on it.
 
-    ``path`` is how the box was cut out of its stratum; ``bounds`` are those of the instances, none
-    if the box was finished early; the instances from number ``pending`` on were not bounded on this
-    box: their bounds are those of a box around it. ``promising`` tells whether it was worth while
-    to bound the last ones. What is known on a box of a bound is a `Known`. ``sums`` are those of
-    the bounds; ``upper`` is no larger, and smaller if a box around this one is known better.
+    ``path`` is how the box was cut out of its stratum; ``bounds`` are those of the instances, and
+    ``known`` what follows from them, None if nothing more will be asked; ``upper`` is no larger,
+    and smaller if a box around this one is known better. The instances in ``waiting`` were not
+    bounded on this box, in the order in which they will be: their bounds are those of a box around
+    it. ``promising`` tells whether it was worth while to bound the last ones, ``fresh`` whether
+    this is a stratum that was not looked at yet. What is known on a box of a bound is a `Known`.
     """
 
     path: Path
     box: Box
     upper: Fraction
-    sums: UpperSum = field(repr=False)
-    bounds: tuple[BoxBound, ...] = field(repr=False)
-    pending: int = 0
+    known: UpperValue | None = field(default=None, repr=False)
+    bounds: tuple[BoxBound, ...] = field(default=(), repr=False)
+    waiting: tuple[int, ...] = field(default=(), repr=False)
     promising: bool = True
+    fresh: bool = False
 
     @property
     def to_be_halved(self) -> bool:
         """Is there nothing more to learn on the box as a whole?"""
-        return self.pending == len(self.bounds) or not self.promising
+        return not self.waiting or not self.promising
+
+    @property
+    def open_numbers(self) -> list[int]:
+        """Instances of which more has to be found out."""
+        known = self.known
+        if known is None:
+            return []
+        return [number for number, bound in enumerate(self.bounds) if known.counts(bound)]
 
     @property
     def settled(self) -> bool:
-        """Is the utility of every instance the same on the whole box?"""
-        return bool(self.bounds) and all(bound.settled for bound in self.bounds)
+        """Is what is maximised the same on the whole box?"""
+        return self.known is not None and not self.open_numbers
 
     @property
     def best_edge(self) -> Edge:
-        """The edge whose halving promises most, over the instances that are not settled."""
-        open_bounds = [bound for bound in self.bounds if not bound.settled]
+        """The edge whose halving promises most, over the instances that count."""
+        open_bounds = [self.bounds[number] for number in self.open_numbers]
         scores = [sum(bound.importance[i] for bound in open_bounds) for i in range(self.n_edges)]
         return self.box.edges[max(range(self.n_edges), key=scores.__getitem__)]
 
@@ -79,32 +89,33 @@ class Node:
         """Number of directions in which the box can be halved."""
         return len(self.box.edges)
 
-    def half(self, edge: int, which: int, box: Box) -> Node:
-        """Return a half of the box: upper bounds hold on it, shared ones belong to this box."""
-        sums = UpperSum(self.sums.uppers)
-        return Node((*self.path, 2 * edge + which), box, self.upper, sums, self.bounds)
+    def half(self, edge: int, which: int, box: Box, waiting: tuple[int, ...]) -> Node:
+        """Return a half of the box, on which all bounds of utilities hold."""
+        assert self.known is not None
+        path = (*self.path, 2 * edge + which)
+        return Node(path, box, self.upper, self.known.on_parts, self.bounds, waiting)
 
 
 class Job(NamedTuple):
     """Instances to be bounded on a box.
 
     ``open_bounds`` are number, lower bound, upper bound and what is known of each instance,
-    ``total`` bounds the sum of all instances so far, as do the ``sums`` of their bounds; the box is
-    finished once that is no more than ``threshold``.
+    ``upper`` bounds what is maximised so far, as does what is ``known`` from all instances; the box
+    is finished once that is no more than ``threshold``.
     """
 
     path: Path
     box: Box
     open_bounds: tuple[tuple[int, Fraction, Fraction, Known | None], ...]
-    total: Fraction
-    sums: UpperSum
+    upper: Fraction
+    known: UpperValue
     threshold: Fraction
 
 
 class Found(NamedTuple):
-    """What came of a job: the sum of bounds, how many are new, and those, unless finished."""
+    """What came of a job: the bound, how many of instances are new, and those, unless finished."""
 
-    total: Fraction
+    upper: Fraction
     n_new: int
     bounds: tuple[tuple[int, BoxBound], ...]
     finished: bool
@@ -114,8 +125,8 @@ class Found(NamedTuple):
 class Cover:
     """How the space was cut: a binary tree of boxes for every stratum.
 
-    ``halves[i]`` are the edge and the two children of node i, ``uppers[i]`` the sum of bounds of a
-    box that was not halved.
+    ``halves[i]`` are the edge and the two children of node i, ``uppers[i]`` the bound of a box that
+    was not halved.
     """
 
     halves: dict[int, tuple[int, int, int]] = field(default_factory=dict)
@@ -128,7 +139,7 @@ class BranchAndBound:
     Parameters
     ----------
     problem : Problem
-        Instances, and a family with bounds on boxes.
+        Instances, a family with bounds on boxes, and what is maximised.
     lines : LineSearch
         Source of incumbents, which has one.
     crew : Crew
@@ -158,33 +169,35 @@ class BranchAndBound:
         self._n_bounds = 0
         self._highest = Fraction(family.utility_range[1])
         self._slice = max(SLICE, -(-len(instances) // SLICES))
-        self._slack = Fraction(family.tolerance) * len(instances)
-        self._finished_upper = Fraction(family.utility_range[0]) * len(instances)
+        self._slack = Fraction(family.tolerance)
+        self._finished_upper = lowest = Fraction(family.utility_range[0])
         self.strata = problem.boxes.strata
         self.n_nodes = 0
         self.cover = Cover()
         self.stuck: list[Node] = []
-        everything = self._highest * len(instances)
-        lowest = Fraction(family.utility_range[0])
         for number, box in enumerate(self.strata):
-            unknown = BoxBound(lowest, self._highest, (0.0,) * len(box.edges))
-            node = Node(
-                (number,), box, everything, UpperSum(everything), (unknown,) * len(instances)
-            )
-            self.cover.uppers[number] = everything
-            heapq.heappush(self._queue, (-everything, number, node))
+            unknown = (BoxBound(lowest, self._highest, (0.0,) * len(box.edges)),) * len(instances)
+            known = UpperValue.of(problem.criterion, unknown)
+            node = Node((number,), box, self._highest, known, unknown, fresh=True)
+            node = replace(node, waiting=self._in_turn(node))
+            self.cover.uppers[number] = self._highest
+            heapq.heappush(self._queue, (-self._highest, number, node))
         self._next_number = len(self.strata)
 
     @property
-    def best_total(self) -> Fraction:
-        """Sum of the utilities of the best setting."""
-        assert self._lines.best is not None
-        return self._lines.best.total
+    def best_value(self) -> Fraction:
+        """What the best setting reaches."""
+        return self._best.value
 
     @property
-    def upper_total(self) -> Fraction:
-        """No setting has a larger sum of utilities."""
-        bounds = [self.best_total, self._finished_upper, *(node.upper for node in self.stuck)]
+    def _best(self) -> Incumbent:
+        assert self._lines.best is not None
+        return self._lines.best
+
+    @property
+    def upper_bound(self) -> Fraction:
+        """No setting reaches more."""
+        bounds = [self.best_value, self._finished_upper, *(node.upper for node in self.stuck)]
         if self._queue:
             bounds.append(-self._queue[0][0])
         return max(bounds)
@@ -201,7 +214,18 @@ class BranchAndBound:
 
     def _is_finished(self, upper: Fraction) -> bool:
         """Can a box with this bound hold nothing better, as far as utilities are known?"""
-        return upper <= self.best_total + self._slack
+        return upper <= self.best_value + self._slack
+
+    def _in_turn(self, node: Node) -> tuple[int, ...]:
+        """Instances to be bounded on parts of a box: those first that are probably among the worst.
+
+        For the mean all count the same, and their order does not matter.
+        """
+        numbers = node.open_numbers
+        if not isinstance(node.known, UpperMean):
+            utilities = self._best.utilities
+            numbers.sort(key=lambda number: (node.bounds[number].upper, utilities[number], number))
+        return tuple(numbers)
 
     def step(self) -> None:
         """Look at the most promising boxes; raises `TimeIsUp` and leaves the search as it was."""
@@ -230,14 +254,15 @@ class BranchAndBound:
         for place, (_, _, node) in enumerate(taken):
             if node.box.n_free <= 1:
                 upper = self._exact_upper(node.box)
-                found[place] = [Node(node.path, node.box, upper, UpperSum(upper), ())]
+                found[place] = [Node(node.path, node.box, upper)]
             elif not node.to_be_halved:
                 parts.append((place, node))
             else:
                 edge = edges[place] = node.best_edge
                 number = node.box.edges.index(edge)
+                waiting = self._in_turn(node)
                 parts += [
-                    (place, node.half(number, which, box))
+                    (place, node.half(number, which, box, waiting))
                     for which, box in enumerate(node.box.split(edge))
                 ]
         for (place, _), result in zip(parts, self._bounded(parts), strict=True):
@@ -249,7 +274,7 @@ class BranchAndBound:
         """Bound the next instances on boxes, or look up what came of that."""
         if not parts:
             return []
-        threshold = self.best_total + self._slack
+        threshold = self.best_value + self._slack
         jobs = [self._job(node, threshold) for _, node in parts]
         results = self._steps.take(
             "boxes",
@@ -266,30 +291,28 @@ class BranchAndBound:
         return [self._looked_at(node, found) for (_, node), found in pairs]
 
     def _job(self, node: Node, threshold: Fraction) -> Job:
-        open_bounds = (
-            (number, bound.lower, bound.upper, bound.reuse)
-            for number, bound in enumerate(node.bounds[node.pending :], node.pending)
-            if not bound.settled
-        )
-        chosen = tuple(islice(open_bounds, self._slice))
-        return Job(node.path, node.box, chosen, node.upper, node.sums, threshold)
+        assert node.known is not None
+        chosen = ((number, node.bounds[number]) for number in node.waiting[: self._slice])
+        open_bounds = tuple((number, b.lower, b.upper, b.reuse) for number, b in chosen)
+        return Job(node.path, node.box, open_bounds, node.upper, node.known, threshold)
 
     def _looked_at(self, node: Node, found: Found) -> Node:
         """Return a node with what came of its job."""
         if found.finished:
-            return Node(node.path, node.box, found.total, UpperSum(found.total), ())
-        bounds, sums = list(node.bounds), node.sums
+            return Node(node.path, node.box, found.upper)
+        assert node.known is not None
+        bounds, known = list(node.bounds), node.known
         for number, bound in found.bounds:
-            sums = sums.exchanged(bounds[number].upper, bound)
+            known = known.exchanged(number, bounds[number].upper, bound)
             bounds[number] = bound
-        cut = len(found.bounds) == self._slice
-        pending = found.bounds[-1][0] + 1 if cut else len(bounds)
+        left = node.waiting[len(found.bounds) :]
+        waiting = tuple(number for number in left if known.counts(bounds[number]))
         promising = any(bound.upper < self._highest for _, bound in found.bounds)
-        return Node(node.path, node.box, found.total, sums, tuple(bounds), pending, promising)
+        return Node(node.path, node.box, found.upper, known, tuple(bounds), waiting, promising)
 
     def _place(self, number: int, parent: Node, edge: Edge | None, found: list[Node]) -> None:
         numbers = [number]
-        if parent.pending == 0 or edge is not None:
+        if parent.fresh or edge is not None:
             self.n_nodes += len(found)
         if edge is not None:
             numbers = [self._next_number, self._next_number + 1]
@@ -309,20 +332,21 @@ class BranchAndBound:
                 heapq.heappush(self._queue, (-node.upper, place, node))
 
     def _accept(self, node: Node) -> None:
-        """Take the centre of a box on which all utilities are known as the new incumbent."""
+        """Take the centre of a box on which the value is known as the new incumbent."""
         try:
             self._lines.offer(node.box.centre)
         except UndecidedError:
             self.stuck.append(node)
             return
-        if self.best_total < node.upper:
+        if self.best_value < node.upper:
+            what = self._problem.criterion.words("utility")
             raise CertificateError(
-                f"The mean utility on {node.box!r} was proved to be {node.upper}, but runs at its "
+                f"The {what} on {node.box!r} was proved to be {node.upper}, but runs at its "
                 "centre give less: bound_on_box and run of the family disagree."
             )
 
     def _exact_upper(self, box: Box) -> Fraction:
-        """Bound the sum on a face with at most one free parameter, by running or searching it."""
+        """Bound a face with at most one free parameter, by running or searching it."""
         if box.n_free == 1:
             return self._lines.search(box.segment)
         return self._lines.try_setting(box.centre)
@@ -339,7 +363,7 @@ def _too_small(node: Node) -> bool:
 
 def _bound(problem: Problem, job: Job) -> Found:
     """Bound instances on a box; stop as soon as it is finished."""
-    total, sums = job.total, job.sums
+    value, everything = job.upper, job.known
     bounds = []
     for number, lower, upper, known in job.open_bounds:
         check_time()
@@ -348,11 +372,11 @@ def _bound(problem: Problem, job: Job) -> Found:
         lower, narrowed = max(found.lower, lower), min(found.upper, upper)
         bound = replace(found, lower=lower, upper=narrowed, n_outcomes=None)
         bounds.append((number, bound))
-        sums = sums.exchanged(upper, bound)
-        total = min(total, sums.value)
-        if total <= job.threshold:
-            return Found(total, len(bounds), (), True)
-    return Found(total, len(bounds), tuple(bounds), False)
+        everything = everything.exchanged(number, upper, bound)
+        value = min(value, everything.value)
+        if value <= job.threshold:
+            return Found(value, len(bounds), (), True)
+    return Found(value, len(bounds), tuple(bounds), False)
 
 
 def _found_data(found: Found) -> list[Any]:
@@ -361,12 +385,12 @@ def _found_data(found: Found) -> list[Any]:
         [*map(number_data, (bound.lower, bound.upper, *bound.importance, *bound.shared))]
         for _, bound in found.bounds
     ]
-    return [number_data(found.total), found.n_new, bounds, found.finished]
+    return [number_data(found.upper), found.n_new, bounds, found.finished]
 
 
 def _found_from(stored: Any, job: Job) -> Found:
     """Return what came of a job; what was known then is made again when it is needed."""
-    total, n_new, bounds, finished = stored
+    upper, n_new, bounds, finished = stored
     listed = []
     if not finished:
         pairs = zip(job.open_bounds, exactly(len(job.open_bounds), bounds), strict=True)
@@ -381,4 +405,4 @@ def _found_from(stored: Any, job: Job) -> Found:
                 reuse=handed_on, shared=values[n_edges:],
             )  # fmt: skip
             listed.append((number, bound))
-    return Found(number_from(total), int(n_new), tuple(listed), bool(finished))
+    return Found(number_from(upper), int(n_new), tuple(listed), bool(finished))

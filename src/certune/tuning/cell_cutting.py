@@ -21,11 +21,11 @@ MOST_PIECES = 64
 
 
 class Piece(NamedTuple):
-    """A convex polygon in the square [-1, 1]^2, with bounds of the sum of utilities on it."""
+    """A convex polygon in the square [-1, 1]^2, with bounds of each instance's utility on it."""
 
     polygon: Polygon
-    lower: Fraction
-    upper: Fraction
+    lower: tuple[Fraction, ...] = ()
+    upper: tuple[Fraction, ...] = ()
 
 
 class CutRectangle(NamedTuple):
@@ -35,22 +35,18 @@ class CutRectangle(NamedTuple):
     widest: float
 
 
-def cut_rectangle(
-    sides: Point, known: tuple[Fraction, Fraction], cuts: Sequence[PlaneCut]
-) -> CutRectangle | None:
+def cut_rectangle(sides: Point, cuts: Sequence[PlaneCut]) -> CutRectangle | None:
     """Cut a rectangle by the comparisons of all open instances; None if there are too many pieces.
 
     Parameters
     ----------
     sides : pair of float
         Sides of the rectangle, as shares of the plane.
-    known : pair of Fraction
-        Bounds of the sum of utilities over the other instances.
     cuts : sequence of PlaneCut
         The comparisons of each open instance.
     """
     cutter = _Cutter(sides)
-    pieces = [Piece(SQUARE, *known)]
+    pieces = [Piece(SQUARE)]
     for cut in cuts:
         finer: list[Piece] = []
         for piece in pieces:
@@ -70,7 +66,7 @@ class _Cutter:
         if cut is None:  # no point of the box is here; corners of cells are rounded
             return
         if isinstance(cut, Fraction):
-            result.append(Piece(piece.polygon, piece.lower + cut, piece.upper + cut))
+            result.append(Piece(piece.polygon, (*piece.lower, cut), (*piece.upper, cut)))
             return
         a, (b, c), error = cut.value, cut.slopes, cut.error
         above = _clipped(piece.polygon, (a - error, b, c))
@@ -83,7 +79,8 @@ class _Cutter:
         if band:
             self.widest = max(self.widest, self._width(cut))
             values = cut.values
-            result.append(Piece(band, piece.lower + min(values), piece.upper + max(values)))
+            ends = min(values), max(values)
+            result.append(Piece(band, (*piece.lower, ends[0]), (*piece.upper, ends[1])))
 
     def _width(self, cut: PlaneCut) -> float:
         slope = (

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from certune.aggregates import Aggregate, Criterion
 from certune.box import Box, Edge
 from certune.deadline import TimeIsUp, check_time, now, until
 from certune.dual.cells import CellMap
@@ -36,21 +38,25 @@ def cell_map(
     parameters: Sequence[str] | None = None,
     fixed: Mapping[str, Any] | None = None,
     resolution: int = 128,
+    aggregate: str | Aggregate = "mean",
+    weights: Iterable[Any] | None = None,
 ) -> CellMap:
-    """Map the mean utility over two parameters.
+    """Map the mean utility, or another aggregate, over two parameters.
 
     Parameters
     ----------
     family : Family
         A family with bounds on boxes.
     instances : iterable
-        One instance or several; the map is that of their mean utility.
+        One instance or several.
     parameters : pair of str, optional
         The two parameters; by default the two free ones. Two weights are shown by the second one.
     fixed : mapping, optional
         Values of all other parameters.
     resolution : int, default=128
         Slivers are at most this fraction of a side wide; far less where borders are known.
+    aggregate, weights
+        What the map is of, as in :func:`certune.tune`.
 
     Returns
     -------
@@ -81,15 +87,16 @@ def cell_map(
         raise ParameterError(f"resolution must be a positive integer, got {resolution!r}.")
     resolution = int(resolution)
     box, axes = _plane(family, parameters, {} if fixed is None else dict(fixed))
+    criterion = Criterion.checked(aggregate, weights, len(listed))
     lowest, highest = (Fraction(end) for end in family.utility_range)
     slack = (highest - lowest) / resolution if family.tolerance else Fraction(0)
-    mapping = _Mapping(family, listed, axes, resolution, slack)
+    mapping = _Mapping(family, listed, criterion, axes, resolution, slack)
     mapping.run(box)
     metrics = getattr(listed[0], "metric_names", ())
     names = (_title(box, axes[0], metrics), _title(box, axes[1], metrics))
     found = zip(*mapping.found, strict=True)
     cells, lower, upper = (tuple(column) for column in found)
-    return CellMap(names, cells, lower, upper, slack, family.score)
+    return CellMap(names, cells, lower, upper, slack, family.score, criterion)
 
 
 class _Mapping:
@@ -99,12 +106,14 @@ class _Mapping:
         self,
         family: Family,
         instances: Sequence[Any],
+        criterion: Criterion,
         axes: tuple[int, int],
         resolution: int,
         slack: Fraction,
     ) -> None:
         self._family = family
         self._instances = instances
+        self._criterion = criterion
         self._axes = axes
         self._slack = slack
         self._deepest = (resolution - 1).bit_length()
@@ -120,14 +129,13 @@ class _Mapping:
             part, known, depths = pending.pop()
             bounds = self._bounded(part, known)
             open_bounds = [bound for bound in bounds if self._is_open(bound)]
-            if not open_bounds:
-                self._add_whole(part, bounds)
+            if self._add_decided(part, bounds):
                 continue
             cut = self._cut(part, bounds, depths)
             deepest = self._deepest + (0 if cut is None else DEEPER)
             finest = min(depths) >= deepest
             if cut is not None and (finest or cut.widest <= self._widest):
-                self._add_pieces(part, cut.pieces)
+                self._add_pieces(part, bounds, cut.pieces)
                 continue
             if finest:
                 self._add_whole(part, bounds)
@@ -161,14 +169,22 @@ class _Mapping:
         ]
         return int(scores[1] > scores[0])
 
-    def _add(self, cell: Any, lower: Fraction, upper: Fraction) -> None:
-        count = len(self._instances)
-        self.found.append((cell, lower / count, upper / count))
+    def _values(self, bounds: tuple[BoxBound, ...]) -> tuple[Fraction, Fraction]:
+        """Bounds of what is mapped, which is non-decreasing in every utility."""
+        value = self._criterion.value
+        return value([b.lower for b in bounds]), value([b.upper for b in bounds])
+
+    def _add_decided(self, part: Box, bounds: tuple[BoxBound, ...]) -> bool:
+        """Add a box on which the value is proved; tells whether it is."""
+        lower, upper = self._values(bounds)
+        if upper - lower <= self._slack:
+            self._add_whole(part, bounds)
+            return True
+        return False
 
     def _add_whole(self, part: Box, bounds: tuple[BoxBound, ...]) -> None:
         ends = _ends(part, self._axes[0]) + _ends(part, self._axes[1])
-        lower = sum((b.lower for b in bounds), Fraction(0))
-        self._add(ends, lower, sum((b.upper for b in bounds), Fraction(0)))
+        self.found.append((ends, *self._values(bounds)))
 
     def _cut(
         self, part: Box, bounds: tuple[BoxBound, ...], depths: tuple[int, int]
@@ -181,18 +197,19 @@ class _Mapping:
                 if cut is None:
                     return None
                 cuts.append(cut)
-        settled = [bound for bound in bounds if not self._is_open(bound)]
-        known = (
-            sum((b.lower for b in settled), Fraction(0)),
-            sum((b.upper for b in settled), Fraction(0)),
-        )
-        return cut_rectangle((2.0 ** -depths[0], 2.0 ** -depths[1]), known, cuts)
+        return cut_rectangle((2.0 ** -depths[0], 2.0 ** -depths[1]), cuts)
 
-    def _add_pieces(self, part: Box, pieces: tuple[Piece, ...]) -> None:
+    def _add_pieces(
+        self, part: Box, bounds: tuple[BoxBound, ...], pieces: tuple[Piece, ...]
+    ) -> None:
         (x0, x1), (y0, y1) = (_ends(part, axis) for axis in self._axes)
+        places = [number for number, bound in enumerate(bounds) if self._is_open(bound)]
         for piece in pieces:
             corners = [(_between(x0, x1, u), _between(y0, y1, v)) for u, v in piece.polygon]
-            self._add(corners, piece.lower, piece.upper)
+            known = list(bounds)
+            for place, lower, upper in zip(places, piece.lower, piece.upper, strict=True):
+                known[place] = replace(known[place], lower=lower, upper=upper)
+            self.found.append((corners, *self._values(tuple(known))))
 
 
 def _between(low: float, high: float, share: float) -> float:
@@ -202,7 +219,9 @@ def _between(low: float, high: float, share: float) -> float:
     return low + 0.5 * (share + 1.0) * (high - low)
 
 
-def map_for_report(family: Family, instances: Sequence[Any]) -> CellMap | None:
+def map_for_report(
+    family: Family, instances: Sequence[Any], criterion: Criterion
+) -> CellMap | None:
     """Return a map that is fine enough to be looked at, or None if that would take long.
 
     For families with two free coordinates and bounds on boxes.
@@ -212,7 +231,10 @@ def map_for_report(family: Family, instances: Sequence[Any]) -> CellMap | None:
     for resolution in REPORT_RESOLUTIONS:
         try:
             with until(now() + REPORT_SECONDS):
-                return cell_map(family, instances, resolution=resolution)
+                return cell_map(
+                    family, instances, resolution=resolution, aggregate=criterion.aggregate,
+                    weights=criterion.weights,
+                )  # fmt: skip
         except TimeIsUp:
             continue
         except CertuneError:

@@ -205,14 +205,13 @@ class _Race:
 def tune_choice(
     choice: Choice,
     instances: dict[str, list[Any]],
-    criterion: Criterion,
     search: SpaceOptions,
     options: RunOptions,
     run_dir: str | os.PathLike[str] | None = None,
 ) -> ChoiceResult:
     """Tune a choice; options are checked. See :func:`certune.tune`."""
     started = time.perf_counter()
-    n_instances = len(next(iter(instances.values())))
+    n_instances, criterion = len(next(iter(instances.values()))), search.criterion
     heading = _header(choice, n_instances, criterion)
     titles = ("functions", "leader")
     with ExitStack() as stack:
@@ -315,11 +314,9 @@ def _search_spaces(
             callbacks=(*options.callbacks, *([partial(_cannot_win, best)] if reached else [])),
             timeout=left if math.isfinite(left) else math.inf,
         )
-        by_lines = search.by_lines or not family.bounds_boxes
-        seed = {"by_lines": by_lines, "random_state": int(search.random_state)}
+        goal = replace(search, by_lines=search.by_lines or not family.bounds_boxes)
         folder = _folder(run_dir, name, family)
-        with opened_steps(folder, family, instances[name], seed) as (steps, conclude):
-            goal = replace(search, by_lines=by_lines)
+        with opened_steps(folder, family, instances[name], goal) as (steps, conclude):
             result = tune_space(family, instances[name], goal, own, steps)
             conclude(result)
         found[name] = Alternative(
@@ -328,6 +325,7 @@ def _search_spaces(
             n_instances=len(instances[name]),
             n_computed=len(instances[name]),
             upper_bound_exact=result.upper_bound_exact,
+            criterion=search.criterion,
             instances=instances[name],
             result=result,
         )

@@ -157,7 +157,7 @@ class Generalization(TunedSample, ABC):
             surrogate = surrogate_class(self.family, finished, duals, surrogate_step)
         found = make_guarantee(
             tuned,
-            self.upper_bound_exact if duals is None else self._mean_landscape.upper_bound_exact,
+            self._mean_bound,
             duals=duals,
             cover=self._cover_sums,
             delta=delta,

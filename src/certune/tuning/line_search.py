@@ -1,6 +1,6 @@
 """Good settings of several parameters by exact searches along lines.
 
-The mean utility along a line through the best setting so far is an exact function of one
+What is maximised over the instances is along a line an exact function of one
 coordinate, so that its best point on the whole line is found, not sampled.  Lines run through the
 best setting, along the parameters and in random directions, and along the parameters beside it,
 near and far.  Alone this is an anytime method without a bound; in branch and bound it provides the
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from certune.dual import DualFunction, mean
+from certune.dual import DualFunction, aggregated
 from certune.errors import UndecidedError
 from certune.space import ParameterSpace, ParameterValue, Real, Segment
 from certune.tuning.executors import Crew
@@ -46,15 +46,11 @@ REACH, LONG_LINES = 0.0625, 8
 
 @dataclass(frozen=True)
 class Incumbent:
-    """The best setting so far, with its utility on every instance from plain runs."""
+    """A setting with its utility on every instance from plain runs, and what is maximised."""
 
     params: dict[str, Any]
     utilities: tuple[Fraction, ...] = field(repr=False)
-
-    @property
-    def total(self) -> Fraction:
-        """Sum of the utilities."""
-        return sum(self.utilities, Fraction(0))
+    value: Fraction
 
 
 class LineSearch:
@@ -91,7 +87,7 @@ class LineSearch:
         names = family.line_names
         self._plan = self._lines() if names is None else self._parallel_lines(names)
         self._elite: list[tuple[Fraction, int, dict[str, Any]]] = []
-        self._largest = Fraction(family.utility_range[1]) * self._n_instances
+        self._largest = Fraction(family.utility_range[1])
         self.best: Incumbent | None = None
         self.n_lines = 0
 
@@ -107,8 +103,9 @@ class LineSearch:
         )
         if isinstance(utilities, str):
             raise UndecidedError(utilities)
-        found = Incumbent(setting, tuple(utilities))
-        if self.best is None or found.total > self.best.total:
+        value = self._problem.criterion.value(utilities)
+        found = Incumbent(setting, tuple(utilities), value)
+        if self.best is None or value > self.best.value:
             self.best = found
         return found
 
@@ -127,9 +124,9 @@ class LineSearch:
         return found
 
     def try_setting(self, params: Mapping[str, Any]) -> Fraction:
-        """Offer a setting; returns the sum of its utilities, the largest of all if undecided."""
+        """Offer a setting; returns its value, the largest of all if that is undecided."""
         try:
-            return self.offer(params).total
+            return self.offer(params).value
         except UndecidedError:
             return self._largest
 
@@ -209,8 +206,8 @@ class LineSearch:
         Returns
         -------
         Fraction
-            No setting on the line has a larger sum of utilities. If a function on it cannot be
-            decided, that is the largest sum of all.
+            No setting on the line has a larger value. If a function on it cannot be decided, that
+            is the largest of all.
         """
         self.n_lines += 1
         found = self._steps.take(
@@ -224,20 +221,20 @@ class LineSearch:
         )
         if found is None:
             return self._largest
+        upper: Fraction
         params, best, upper = found
         self._elite = sorted([*self._elite, (-best, self.n_lines, params)], key=lambda e: e[:2])
         del self._elite[ELITE:]
-        if self.best is None or best * self._n_instances > self.best.total:
+        if self.best is None or best > self.best.value:
             self.try_setting(params)
-        bound: Fraction = upper * self._n_instances
-        return bound
+        return upper
 
     def _searched(self, segment: Segment) -> tuple[dict[str, Any], Fraction, Fraction] | None:
-        """Return the best setting on a line, its mean utility and a bound of it on the line."""
+        """Return the best setting on a line, its value and a bound of all values on the line."""
         duals = self._decided(_function, segment)
         if isinstance(duals, str):
             return None
-        landscape = mean(duals)
+        landscape = aggregated(duals, self._problem.criterion)
         low, high = landscape.widest_plateau(0)
         params = segment.at(min(max(0.5 * low + 0.5 * high, low), high))
         return params, landscape.max_exact, landscape.upper_bound_exact

@@ -261,7 +261,9 @@ def _between(family: Family, segment: Segment) -> str:
     return f"{free} in [{segment.low:g}, {segment.high:g}]"
 
 
-def header_of_search(family: Family, n_instances: int, space: ParameterSpace) -> str:
+def header_of_search(
+    family: Family, n_instances: int, space: ParameterSpace, criterion: Criterion
+) -> str:
     """Return what is tuned over several parameters and how to read the columns."""
     free = ", ".join(item.name for item in space.parameters if item.n_free)
     return "\n".join(
@@ -269,7 +271,7 @@ def header_of_search(family: Family, n_instances: int, space: ParameterSpace) ->
             f"certune: exact tuning of {family!r}",
             f"{n_instances} instance{'s' * (n_instances != 1)}, free parameters {free} "
             f"({space.n_free} coordinates)",
-            f"best:  mean {family.score} of the best setting so far",
+            f"best:  {criterion.words(str(family.score))} of the best setting so far",
             "bound: no setting is better",
             "gap:   from bound to best",
         )

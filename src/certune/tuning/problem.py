@@ -18,6 +18,7 @@ from enum import Enum
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
+from certune.aggregates import Criterion
 from certune.box import Box
 from certune.families.base import BoxBound, Family
 from certune.tuning.executors import Crew
@@ -30,10 +31,11 @@ Path: TypeAlias = tuple[int, ...]
 # open boxes hold themselves.
 MOST_PROBLEMS, MOST_KEPT = 2, 4096
 NOTHING = object()
+MEAN = Criterion()
 
 
 class Problem:
-    """Family and instances of a search.
+    """Family and instances of a search, and what is maximised.
 
     Parameters
     ----------
@@ -41,11 +43,16 @@ class Problem:
         The algorithm.
     instances : sequence
         Checked instances.
+    criterion : Criterion
+        The aggregate of their utilities, by default the mean.
     """
 
-    def __init__(self, family: Family, instances: Sequence[Any]) -> None:
+    def __init__(
+        self, family: Family, instances: Sequence[Any], criterion: Criterion = MEAN
+    ) -> None:
         self.family = family
         self.instances = instances
+        self.criterion = criterion
         self._token = uuid.uuid4().hex
 
     @cached_property
@@ -61,7 +68,7 @@ class Problem:
         found = crew.map(call, items)
         missing = [place for place, value in enumerate(found) if value is _Answer.UNKNOWN]
         if missing:
-            content = (self.family, list(self.instances))
+            content = (self.family, list(self.instances), self.criterion)
             call = partial(_there, self._token, content, function)
             again = crew.map(call, [items[place] for place in missing])
             for place, value in zip(missing, again, strict=True):

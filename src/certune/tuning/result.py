@@ -256,7 +256,7 @@ class TuningResult(Generalization):
 
         if held_out is not None and not isinstance(held_out, HeldOutEvaluation):
             held_out = self.evaluate(held_out)
-        cells = cells or map_for_report(self.family, self.instances)
+        cells = cells or map_for_report(self.family, self.instances, self.criterion)
         write_report(path, findings_of(self, held_out, title=title, cells=cells))
 
     @property

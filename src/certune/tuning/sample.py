@@ -157,6 +157,15 @@ class TunedSample:
         """Mean utility along the line, whatever was maximised."""
         return self.landscape if self.criterion.is_plain else mean(self.duals)
 
+    @property
+    def _mean_bound(self) -> Fraction:
+        """No setting has a larger mean utility over the instances, whatever was maximised."""
+        if self._proved_functions is not None:
+            return self._mean_landscape.upper_bound_exact
+        if self.criterion.is_plain:
+            return self.upper_bound_exact
+        return Fraction(self.family.utility_range[1])
+
     def _need_mean(self, what: str) -> None:
         """Raise `ParameterError` for what is known of the mean without weights only."""
         if not self.criterion.is_plain:

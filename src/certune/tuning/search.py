@@ -146,11 +146,10 @@ def tune(
     aggregate : {"mean", "min"} or Quantile or CVaR, default="mean"
         What is maximised over the instances: their mean utility, that of the worst instance, the
         utility that all but a share of the worst reach (:class:`certune.Quantile`), or the mean of
-        such a share (:class:`certune.CVaR`). Worst is meant in the direction of the score. For one
-        free parameter.
+        such a share (:class:`certune.CVaR`). Worst is meant in the direction of the score.
     weights : iterable of number, optional
         A positive weight for each instance; by default all count the same. A float is the decimal
-        number that it is written as. For one free parameter.
+        number that it is written as.
 
     Returns
     -------
@@ -213,7 +212,6 @@ def tune(
         warn_of_memory(forecast(family, instances, n_jobs))
     listed = checked_instances(family, instances)
     criterion = Criterion.checked(aggregate, weights, len(listed))
-    _check_criterion(space.n_free, criterion)
     if space.n_free == 0:
         raise ParameterError(
             f"tune needs a free parameter, but {family!r} has none: give one a range."
@@ -229,9 +227,8 @@ def tune(
                 store.conclude(result)
             return result
     by_lines = method == "line-search" or not family.bounds_boxes
-    search = SpaceOptions(by_lines, Fraction(gap), max_nodes, random_state)
-    seed = {"by_lines": by_lines, "random_state": int(random_state)}
-    with opened_steps(run_dir, family, listed, seed) as (steps, conclude):
+    search = SpaceOptions(criterion, by_lines, Fraction(gap), max_nodes, random_state)
+    with opened_steps(run_dir, family, listed, search) as (steps, conclude):
         found = context.run(tune_space, family, listed, search, options, steps)
         conclude(found)
         return found
@@ -253,11 +250,11 @@ def _tune_choice(
     criterion = Criterion.checked(aggregate, weights, len(next(iter(listed.values()))))
     for family in choice.alternatives.values():
         check_search_options(family, *searched)
-        _check_criterion(family.space.n_free, criterion)
     method, gap, max_nodes, random_state = searched
-    search = SpaceOptions(method == "line-search", Fraction(gap), max_nodes, random_state)
+    by_lines = method == "line-search"
+    search = SpaceOptions(criterion, by_lines, Fraction(gap), max_nodes, random_state)
     context = contextvars.copy_context()
-    return context.run(tune_choice, choice, listed, criterion, search, options, wishes["run_dir"])
+    return context.run(tune_choice, choice, listed, search, options, wishes["run_dir"])
 
 
 def _seconds(seconds: float | None) -> float:
@@ -339,15 +336,6 @@ def _check_instance_options(n_free: int, on_error: object, limit: Any) -> None:
         raise ParameterError(
             "on_error and timeout_per_instance are for one free parameter, whose instances are "
             f"finished one by one; this family has {n_free}."
-        )
-
-
-def _check_criterion(n_free: int, criterion: Criterion) -> None:
-    if n_free > 1 and not criterion.is_plain:
-        raise ParameterError(
-            "aggregate and weights are for one free parameter, along which all utilities are "
-            f"known; this family has {n_free}, of which the mean utility is maximised: leave them "
-            "out, or fix all parameters but one, for example at the best mean setting."
         )
 
 

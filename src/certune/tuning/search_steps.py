@@ -17,19 +17,36 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from certune.aggregates import Criterion
 from certune.errors import InputError
 from certune.families.base import Family
 from certune.runs import Journal
 from certune.runs.journal import DamagedError
 from certune.tuning.run_store import conclude, note_start, opened_directory
-from certune.tuning.schema import written
+from certune.tuning.schema import criterion_data, written
 
-FORMAT = "certune search 1"
+FORMAT = "certune search 2"
 Value = TypeVar("Value")
 # What reading data of another form raises.
 UNREADABLE = AttributeError, LookupError, TypeError, ValueError, ZeroDivisionError
+
+
+class SearchGoal(Protocol):
+    """What a search looks for, as far as it decides on the steps."""
+
+    @property
+    def criterion(self) -> Criterion:
+        """What is maximised."""
+
+    @property
+    def by_lines(self) -> bool:
+        """Whether only lines are searched."""
+
+    @property
+    def random_state(self) -> int:
+        """Seed of the random lines."""
 
 
 class Steps:
@@ -146,9 +163,20 @@ def opened_steps(
     path: str | os.PathLike[str] | None,
     family: Family,
     instances: list[Any],
-    seed: Mapping[str, Any],
+    goal: SearchGoal,
 ) -> Iterator[tuple[Steps, Callable[[Any], None]]]:
     """Hold the steps of a search in a run directory, if there is to be one.
+
+    Parameters
+    ----------
+    path : path or None
+        The folder.
+    family : Family
+        The algorithm.
+    instances : list
+        The instances.
+    goal : SearchGoal
+        What else decides on the steps.
 
     Yields
     ------
@@ -162,10 +190,12 @@ def opened_steps(
         return
     with opened_directory(path, family) as directory:
         prints = [family.instance_fingerprint(item) for item in instances]
-        content = json.dumps([FORMAT, family.fingerprint, prints, dict(seed)], sort_keys=True)
+        maximised = criterion_data(goal.criterion)
+        seed = {"by_lines": goal.by_lines, "random_state": int(goal.random_state), **maximised}
+        content = json.dumps([FORMAT, family.fingerprint, prints, seed], sort_keys=True)
         search = hashlib.sha256(content.encode()).hexdigest()
         name = f"search-{search[:16]}.jsonl"
-        note_start(directory, family, instances, prints, search=name)
+        note_start(directory, family, instances, prints, search=name, **maximised)
         steps = KeptSteps(directory.path / name, directory.path / "aside", search)
         try:
             yield steps, lambda result: conclude(directory, result)

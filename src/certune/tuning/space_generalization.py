@@ -90,6 +90,14 @@ class SpaceGeneralization(Generalization):
         return self._finest_cover.sums if proved else None
 
     @property
+    def _mean_bound(self) -> Fraction:
+        """No setting has a larger mean utility over the instances, whatever was maximised."""
+        if self.criterion.is_plain or self._cover_sums is None:
+            return super()._mean_bound
+        rows = self._finest_cover.upper
+        return Fraction(max(sum(row) for row in rows)) / len(self.instances)
+
+    @property
     def _candidates(self) -> Candidates:
         """The centres of all boxes, and the best setting before them."""
         cover = self._finest_cover
@@ -98,14 +106,16 @@ class SpaceGeneralization(Generalization):
         return Candidates(settings, np.concatenate([best, cover.utilities]), cover.upper)
 
     def _cross_validation(self, n_folds: int | None, random_state: RandomState) -> CrossValidation:
-        return self._candidates.cross_validate(n_folds, random_state)
+        return self._candidates.cross_validate(n_folds, random_state, self.criterion)
 
     def _bootstrap(self, n_resamples: int, random_state: RandomState) -> CandidateBootstrap:
+        self._need_mean("bootstrap")
         return self._candidates.bootstrap(n_resamples, random_state)
 
     def _learning_curve(
         self, sizes: Sequence[int] | None, n_splits: int, random_state: RandomState
     ) -> LearningCurve:
+        self._need_mean("learning_curve")
         return self._candidates.learning_curve(sizes, n_splits, random_state)
 
     def select(self, rule: str = "one-standard-error", *, epsilon: Any = None) -> BoxSelection:
@@ -115,8 +125,9 @@ class SpaceGeneralization(Generalization):
         ----------
         rule : {"one-standard-error", "plateau", "optimum"}
             The centre of the largest box, among those of `cover` and boxes around the best
-            setting, on which the mean utility is proved to stay within one standard error, or
-            within `epsilon`, of the best value; the best setting itself.
+            setting, on which the mean utility, or what else was maximised, is proved to stay
+            within one standard error, or within `epsilon`, of the best value; the best setting
+            itself.
         epsilon : float, int or Fraction, optional
             For "plateau": how much worse than the best setting a setting may be; by default a
             hundredth of the utility range.
@@ -132,13 +143,14 @@ class SpaceGeneralization(Generalization):
             )
         if epsilon is not None and rule != "plateau":
             raise ParameterError(f"epsilon is an option of the rule 'plateau', not of {rule!r}")
-        best = self._tuned.value
+        best = self.criterion.value(self._lowered(self.evaluation.utilities))
         if rule == "optimum":
             region = self.best_region
             box = region[0] if region else None
             params = dict(self.evaluation.params)
             return BoxSelection(rule, params, best, box, best, Fraction(0))
         if rule == "one-standard-error":
+            self._need_mean(f"the rule {rule!r}")
             tolerance = standard_error(self.evaluation.utilities, GRID)
         elif epsilon is None:
             tolerance = PLATEAU_SHARE * self._tuned.span
@@ -150,17 +162,17 @@ class SpaceGeneralization(Generalization):
         return self._largest_box(rule, best, tolerance)
 
     def _largest_box(self, rule: str, best: Fraction, tolerance: Fraction) -> BoxSelection:
-        """Choose the largest box on which the mean is proved to be good enough."""
-        n, enough = len(self.instances), best - tolerance
+        """Choose the largest box on which every setting is proved to be good enough."""
+        enough, value_of = best - tolerance, self.criterion.value
         found: list[tuple[float, Box, Fraction]] = []
         for cell in self._finest_cover.cells:
-            lower = sum((bound.lower for bound in cell.bounds), Fraction(0)) / n
+            lower = value_of([bound.lower for bound in cell.bounds])
             if lower >= enough:
                 found.append((_size(cell.box), cell.box, lower))
         for halvings in range(1, MOST_HALVINGS):
             box = box_around(self.family, self.evaluation.params, 2.0**-halvings)
             bounds = (self.family.bound_on_box(item, box) for item in self.instances)
-            lower = sum((bound.lower for bound in bounds), Fraction(0)) / n
+            lower = value_of([bound.lower for bound in bounds])
             if lower >= enough:
                 found.append((_size(box), box, lower))
                 break
@@ -170,8 +182,7 @@ class SpaceGeneralization(Generalization):
         _, box, lower = max(found, key=lambda entry: entry[0])
         params = dict(box.centre)
         runs = [self.family.run_exact(item, params) for item in self.instances]
-        value = sum(runs, Fraction(0)) / n
-        return BoxSelection(rule, params, value, box, lower, tolerance)
+        return BoxSelection(rule, params, value_of(runs), box, lower, tolerance)
 
 
 def _size(box: Box) -> float:

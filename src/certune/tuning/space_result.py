@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from certune.box import Box
-from certune.dual import DualFunction, mean
+from certune.dual import DualFunction, aggregated
 from certune.space import Segment, Simplex
 from certune.tuning.box_certificate import BoxCertificate, make_box_certificate
 from certune.tuning.branching import Cover
@@ -64,12 +64,12 @@ class SpaceTuningResult(SpaceGeneralization, TuningResult):
 
     @cached_property
     def landscape(self) -> DualFunction:
-        """Exact mean utility along `segment`."""
-        return mean(self.duals)
+        """Exact mean utility along `segment`, or what else was maximised."""
+        return aggregated(self.duals, self.criterion)
 
     @cached_property
     def best_region(self) -> list[Box]:
-        """Boxes on which the mean utility is proved to be `best_value`: a part of the optimal set.
+        """Boxes on which every setting is proved to reach `best_value`: a part of the optimal set.
 
         The first one is around the best setting. Empty if no box around it is wide enough to be
         proved constant, or if the family has no bounds on boxes.
@@ -84,9 +84,11 @@ class SpaceTuningResult(SpaceGeneralization, TuningResult):
 
     def _is_optimal(self, box: Box) -> bool:
         slack = Fraction(self.family.tolerance)
-        for instance, utility in zip(self.instances, self.evaluation.utilities, strict=True):
+        lower = list(self.evaluation.utilities)
+        for number, (instance, utility) in enumerate(zip(self.instances, lower, strict=True)):
             bound = self.family.bound_on_box(instance, box)
-            if not utility - slack <= bound.lower <= bound.upper <= utility + slack:
+            lower[number] = min(utility, bound.lower)
+            if self.criterion.value(lower) < self.best_value_exact - slack:
                 return False
         return True
 
@@ -98,6 +100,7 @@ class SpaceTuningResult(SpaceGeneralization, TuningResult):
             self.best_value_exact,
             self.upper_bound_exact,
             self.proved_cover,
+            self.criterion,
         )
 
     def __str__(self) -> str:

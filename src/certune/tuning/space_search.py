@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from certune.aggregates import Criterion
 from certune.deadline import TimeIsUp
 from certune.errors import ParameterError, TuningError
 from certune.families.base import Family
@@ -67,6 +68,8 @@ class SpaceOptions:
 
     Attributes
     ----------
+    criterion : Criterion
+        What is maximised.
     by_lines : bool
         Whether to search along lines only.
     gap : Fraction
@@ -77,6 +80,7 @@ class SpaceOptions:
         Seed of the random lines.
     """
 
+    criterion: Criterion
     by_lines: bool
     gap: Fraction
     max_nodes: int | None
@@ -91,12 +95,13 @@ def tune_space(
     steps: Steps | None = None,
 ) -> SpaceTuningResult:
     """Tune several parameters; options are checked. See :func:`certune.tune`."""
-    heading = header_of_search(family, len(instances), family.space)
+    heading = header_of_search(family, len(instances), family.space, goal.criterion)
     log = RunLog(heading, options.progress, ("boxes", "open"), family.score, options.timeout)
     # What a family remembers about an instance is shared by the boxes, so that workers are threads
     # unless an engine is named.
     with log, options.workplace(family, shares_objects=True) as place:
-        search = _SpaceSearch(Problem(family, instances), place.crew, goal, steps or Steps())
+        problem = Problem(family, instances, goal.criterion)
+        search = _SpaceSearch(problem, place.crew, goal, steps or Steps())
         try:
             log.doing("the first setting")
             if search.begin(place):
@@ -192,27 +197,24 @@ class _SpaceSearch:
         return Status.SEARCHED
 
     def _through_boxes(self, boxes: BranchAndBound, report: Callable[[], bool]) -> Status:
-        allowed, max_nodes = self.goal.gap * len(self.instances), self.goal.max_nodes
+        allowed, max_nodes = self.goal.gap, self.goal.max_nodes
         while not boxes.finished:
             if report():
                 return Status.STOPPED
-            if 0 < boxes.upper_total - boxes.best_total <= allowed:
+            if 0 < boxes.upper_bound - boxes.best_value <= allowed:
                 return Status.GAP_LIMIT
             if max_nodes is not None and boxes.n_nodes >= max_nodes:
                 return Status.NODE_LIMIT
             boxes.step()
-        if boxes.upper_total - boxes.best_total <= self.family.tolerance * len(self.instances):
+        left = boxes.upper_bound - boxes.best_value
+        if left <= self.family.tolerance:
             return Status.OPTIMAL
-        return (
-            Status.GAP_LIMIT
-            if boxes.upper_total - boxes.best_total <= allowed
-            else Status.UNDECIDED
-        )
+        return Status.GAP_LIMIT if left <= allowed else Status.UNDECIDED
 
     @property
     def _value(self) -> Fraction:
         assert self.lines.best is not None
-        return self.lines.best.total / len(self.instances)
+        return self.lines.best.value
 
     @property
     def _largest(self) -> Fraction:
@@ -222,7 +224,7 @@ class _SpaceSearch:
     def _upper(self) -> Fraction:
         if self.boxes is None:
             return self._largest
-        return min(self._largest, self.boxes.upper_total / len(self.instances))
+        return min(self._largest, self.boxes.upper_bound)
 
     @property
     def state(self) -> SearchProgress:
@@ -248,7 +250,9 @@ class _SpaceSearch:
             family=self.family,
             status=status,
             upper_bound_exact=self._upper,
-            evaluation=runs.evaluation(known=dict(enumerate(best.utilities))),
+            evaluation=runs.evaluation(
+                known=dict(enumerate(best.utilities)), criterion=self.goal.criterion
+            ),
             instances=self.instances,
             elapsed=time.perf_counter() - self.started,
             n_nodes=0 if self.boxes is None else self.boxes.n_nodes,

@@ -19,7 +19,7 @@ from certune.runs.directory import FORMAT, FUNCTIONS, read_events
 from certune.space import Segment
 from certune.tuning.progress import upper_bound_of
 from certune.tuning.schema import criterion_from, segment_from, written
-from certune.tuning.search_steps import number_from, setting_from
+from certune.tuning.search_steps import exactly, number_from, setting_from
 from certune.tuning.status import Status
 from certune.tuning.stream_result import StoredStream, load_stream
 from certune.tuning.stream_sums import BLOCKS, StreamSums
@@ -137,11 +137,13 @@ class StoredSearch(Carded):
     best_params : dict or None
         The best setting so far.
     best_value_exact : Fraction or None
-        Its mean utility.
+        Its mean utility, or what else was maximised.
     upper_bound_exact : Fraction
-        No setting has a larger mean utility, as far as the last run that ended has proved.
+        No setting reaches more, as far as the last run that ended has proved.
     n_settings, n_lines, n_boxes : int
         Settings that were run, lines that were searched, and boxes that were bounded.
+    criterion : Criterion
+        What the last run maximised.
     """
 
     path: Path
@@ -153,10 +155,11 @@ class StoredSearch(Carded):
     n_settings: int
     n_lines: int
     n_boxes: int
+    criterion: Criterion = field(default=Criterion(), repr=False)
 
     @property
     def best_value(self) -> float | None:
-        """Mean utility of `best_params`."""
+        """Mean utility of `best_params`, or what else was maximised."""
         return None if self.best_value_exact is None else float(self.best_value_exact)
 
     @property
@@ -178,7 +181,8 @@ class StoredSearch(Carded):
         ]
         if self.best_params is not None:
             setting = ", ".join(f"{name} = {value}" for name, value in self.best_params.items())
-            lines.append(f"best mean utility {self.best_value:.6g} at {setting}")
+            what = self.criterion.words("utility")
+            lines.append(f"best {what} {self.best_value:.6g} at {setting}")
         return "\n".join([*lines, f"bound {self.upper_bound:.6g}"])
 
 
@@ -268,22 +272,26 @@ def _stored_search(path: Path, events: list[Any]) -> StoredSearch:
     }
     best: dict[str, Any] | None = None
     value: Fraction | None = None
+    names = tuple(str(name) for name, _ in start["instances"])
+    criterion = criterion_from(start, len(names))
     for step in by_kind["setting"]:
         if isinstance(step["result"], list) and step["result"]:
-            found = sum(map(Fraction, map(number_from, step["result"]))) / len(step["result"])
+            utilities = exactly(len(names), step["result"])
+            found = criterion.value([Fraction(number_from(utility)) for utility in utilities])
             if value is None or found > value:
-                best, value = setting_from(step["key"]), Fraction(found)
+                best, value = setting_from(step["key"]), found
     bound = ends[-1]["upper_bound"] if ends else written(Fraction(start["utility_range"][1]))
     return StoredSearch(
         path=path,
         status=Status[ends[-1]["status"]] if ends else None,
-        instance_names=tuple(str(name) for name, _ in start["instances"]),
+        instance_names=names,
         best_params=best,
         best_value_exact=value,
         upper_bound_exact=Fraction(number_from(bound)),
         n_settings=len(by_kind["setting"]),
         n_lines=len(by_kind["line"]),
         n_boxes=sum(len(step["key"]) for step in by_kind["boxes"]),
+        criterion=criterion,
     )
 
 
