@@ -39,6 +39,7 @@ using ExponentsOf = std::pair<Rows, Rows>;
 using RatesOf = std::pair<Reals, Reals>;
 using EliminationOf = std::tuple<Matrix<double>, Matrix<double>, Vector<double>>;
 
+constexpr std::size_t most_classes = std::size_t{1} << 31;  // sizes of arrays do not overflow
 constexpr const char* one_graph = "All arrays must be of graphs of one size.";
 
 template <class Number>
@@ -67,6 +68,7 @@ bool are_below(std::span<const Index> numbers, std::size_t count) {
 
 graph::LabelledGraph graph_of(const EdgesOf& given) {
     const auto& [between, to_labelled, nodes, labelled, class_of, n_classes] = given;
+    expect(n_classes <= most_classes, "There are too many classes.");
     graph::LabelledGraph result;
     result.joined = edge_values(nodes, labelled);
     const std::size_t n = result.n_nodes(), m = result.n_labelled();
@@ -162,8 +164,10 @@ Result<double> inverse_diagonal(const EliminationOf& done, const Stop& stop) {
         unlocked(stop, [&](StopToken& token) { return graph::inverse_diagonal(own, token); }));
 }
 
-Result<double> class_energies(const EliminationOf& done) {
-    return array_of(graph::class_energies(elimination_of(done)));
+Result<double> class_energies(const EliminationOf& done, const Stop& stop) {
+    const auto own = elimination_of(done);
+    return array_of(
+        unlocked(stop, [&](StopToken& token) { return graph::class_energies(own, token); }));
 }
 
 // Panels.
@@ -248,14 +252,17 @@ graph::Exponents exponents_of(const ExponentsOf& given, const HeldTree& tree) {
     return values;
 }
 
-HeldTree rank_tree(const graph::SpanningTree& tree, const ExponentsOf& exponents) {
+HeldTree rank_tree(const graph::SpanningTree& tree, const ExponentsOf& exponents,
+                   const Stop& stop) {
     const auto values = edge_values(exponents);
     expect(values.n_nodes() == tree.n_nodes(), one_graph);
     expect(tree.reaches_all(), "The tree must reach all nodes.");
     for (const Index via : tree.via) {
         expect(via < static_cast<Index>(values.n_labelled()), one_graph);
     }
-    return {graph::RankedTree(tree, values), values.n_labelled()};
+    return unlocked(stop, [&](StopToken& token) {
+        return HeldTree{graph::RankedTree(tree, values, token), values.n_labelled()};
+    });
 }
 
 std::span<const Index> groups_of(const Indices& given, const HeldTree& tree) {
@@ -263,31 +270,40 @@ std::span<const Index> groups_of(const Indices& given, const HeldTree& tree) {
 }
 
 void lower_margins(const ExponentsOf& exponents, const Rows& path_maxima,
-                   const std::pair<Matrix<double>, Matrix<double>>& margins) {
+                   const std::pair<Matrix<double>, Matrix<double>>& margins, const Stop& stop) {
     const auto values = edge_values(exponents);
     const auto out = edge_values(margins);
     expect_same_graph(values, out);
-    graph::lower_margins(values, paths_of(path_maxima, values.n_nodes()), out);
+    const auto paths = paths_of(path_maxima, values.n_nodes());
+    unlocked(stop, [&](StopToken& token) {
+        graph::lower_margins(values, paths, out, token);
+        return true;
+    });
 }
 
-Result<double> tail_of_margins(const JoinedOf& joined, const ExponentsOf& margins) {
+Result<double> tail_of_margins(const JoinedOf& joined, const ExponentsOf& margins,
+                               const Stop& stop) {
     const auto edges = edge_values(joined);
     const auto values = edge_values(margins);
     expect_same_graph(edges, values);
-    return array_of(graph::tail_of_margins(edges, values));
+    return array_of(unlocked(
+        stop, [&](StopToken& token) { return graph::tail_of_margins(edges, values, token); }));
 }
 
 std::pair<Result<double>, Result<double>> ranges_of_strong(
     const std::array<ExponentsOf, 2>& coefficients, const JoinedOf& joined,
-    const ExponentsOf& margins, double cutoff, const HeldTree& tree, const Indices& groups) {
+    const ExponentsOf& margins, double cutoff, const HeldTree& tree, const Indices& groups,
+    const Stop& stop) {
     const auto edges = edge_values(joined);
     const std::array<graph::Exponents, 2> values{exponents_of(coefficients[0], tree),
                                                  exponents_of(coefficients[1], tree)};
     expect_same_graph(edges, values[0]);
     expect(tree.n_nodes() > 0, "There must be a node.");
     const graph::Margins own{exponents_of(margins, tree), cutoff};
-    const auto ranges =
-        graph::ranges_of_strong(values, edges, own, tree.ranked, groups_of(groups, tree));
+    const auto group_of_rank = groups_of(groups, tree);
+    const auto ranges = unlocked(stop, [&](StopToken& token) {
+        return graph::ranges_of_strong(values, edges, own, tree.ranked, group_of_rank, token);
+    });
     std::vector<double> low, high;
     for (const auto& range : ranges) {
         low.insert(low.end(), range.low.begin(), range.low.end());
@@ -314,32 +330,42 @@ Result<Index> joined_groups(std::size_t n, const Indices& first, const Indices& 
                                          indices_of(second, first.size(), n)));
 }
 
-Result<double> path_below(const ExponentsOf& exponents, const HeldTree& tree,
-                          const Indices& groups) {
+Result<double> path_below(const ExponentsOf& exponents, const HeldTree& tree, const Indices& groups,
+                          const Stop& stop) {
     const std::size_t size = tree.n_nodes() + 1;
-    return array_of(
-        graph::path_below(exponents_of(exponents, tree), tree.ranked, groups_of(groups, tree)),
-        {size, size});
+    const auto values = exponents_of(exponents, tree);
+    const auto group_of_rank = groups_of(groups, tree);
+    return array_of(unlocked(stop,
+                             [&](StopToken& token) {
+                                 return graph::path_below(values, tree.ranked, group_of_rank,
+                                                          token);
+                             }),
+                    {size, size});
 }
 
-double crossing_sum(const ExponentsOf& exponents, const JoinedOf& joined, const Rows& below) {
+double crossing_sum(const ExponentsOf& exponents, const JoinedOf& joined, const Rows& below,
+                    const Stop& stop) {
     const auto values = edge_values(exponents);
     const auto edges = edge_values(joined);
     expect_same_graph(values, edges);
-    return graph::crossing_sum(values, edges, paths_of(below, values.n_nodes()));
+    const auto paths = paths_of(below, values.n_nodes());
+    return unlocked(
+        stop, [&](StopToken& token) { return graph::crossing_sum(values, edges, paths, token); });
 }
 
 std::pair<double, double> leak_sums(const ExponentsOf& exponents, const JoinedOf& joined,
                                     const ExponentsOf& margins, double cutoff,
-                                    const Rows& path_maxima, const Rows& below) {
+                                    const Rows& path_maxima, const Rows& below, const Stop& stop) {
     const auto values = edge_values(exponents);
     const auto edges = edge_values(joined);
     const graph::Margins own{edge_values(margins), cutoff};
     expect_same_graph(values, edges);
     expect_same_graph(values, own.of_edges);
     const std::size_t n = values.n_nodes();
-    const auto sums =
-        graph::leak_sums(values, edges, own, paths_of(path_maxima, n), paths_of(below, n));
+    const auto largest = paths_of(path_maxima, n), others = paths_of(below, n);
+    const auto sums = unlocked(stop, [&](StopToken& token) {
+        return graph::leak_sums(values, edges, own, largest, others, token);
+    });
     return {sums.weak, sums.crossing};
 }
 
@@ -419,17 +445,22 @@ nb::tuple soft_models(const EdgesOf& edges, const EliminationOf& done, const Row
 
 std::pair<Result<double>, Result<std::uint8_t>> rule_out(const Tensor<const double>& values,
                                                          const Rows& errors, const Indices& truth,
-                                                         const Matrix<bool>& possible) {
+                                                         const Matrix<bool>& possible,
+                                                         const Stop& stop) {
     const std::size_t n_vertices = values.shape(0), n = values.shape(1);
     expect(errors.shape(0) == n && errors.shape(1) == values.shape(2) && truth.size() == n &&
                possible.shape(0) == n && possible.shape(1) == values.shape(2),
            "There must be one row for each node, and one column for each class.");
     const graph::LinearLabels labels{{values.data(), values.size()}, view_of(errors), n_vertices};
-    auto ruling = graph::rule_out(labels, span_of(truth), view_of(possible));
+    auto ruling = unlocked(stop, [&](StopToken& token) {
+        return graph::rule_out(labels, span_of(truth), view_of(possible), token);
+    });
     return {array_of(std::move(ruling.room), {n, n_vertices}), array_of(std::move(ruling.close))};
 }
 
-std::size_t conflicts(const Rows& room) { return graph::conflicts(view_of(room)); }
+std::size_t conflicts(const Rows& room, const Stop& stop) {
+    return unlocked(stop, [&](StopToken& token) { return graph::conflicts(view_of(room), token); });
+}
 
 // Registration.
 
@@ -443,7 +474,7 @@ void bind_solving(nb::module_& room) {
     room.def("solve_grounded", &solve_grounded, "done"_a.noconvert(), "right"_a.noconvert(),
              "stop"_a);
     room.def("inverse_diagonal", &inverse_diagonal, "done"_a.noconvert(), "stop"_a);
-    room.def("class_energies", &class_energies, "done"_a.noconvert());
+    room.def("class_energies", &class_energies, "done"_a.noconvert(), "stop"_a);
 }
 
 void bind_panels(nb::module_& room) {
@@ -485,26 +516,27 @@ void bind_trees(nb::module_& room) {
              "stop"_a);
     room.def("gates", &gates, "joined"_a.noconvert(), "stop"_a);
     room.def("path_maxima", &path_maxima, "exponents"_a.noconvert(), "tree"_a, "stop"_a);
-    room.def("rank_tree", &rank_tree, "tree"_a, "exponents"_a.noconvert());
+    room.def("rank_tree", &rank_tree, "tree"_a, "exponents"_a.noconvert(), "stop"_a);
 }
 
 void bind_phase_bounds(nb::module_& room) {
     room.def("lower_margins", &lower_margins, "exponents"_a.noconvert(),
-             "path_maxima"_a.noconvert(), "margins"_a.noconvert());
-    room.def("tail_of_margins", &tail_of_margins, "joined"_a.noconvert(), "margins"_a.noconvert());
+             "path_maxima"_a.noconvert(), "margins"_a.noconvert(), "stop"_a);
+    room.def("tail_of_margins", &tail_of_margins, "joined"_a.noconvert(), "margins"_a.noconvert(),
+             "stop"_a);
     room.def("ranges_of_strong", &ranges_of_strong, "coefficients"_a.noconvert(),
              "joined"_a.noconvert(), "margins"_a.noconvert(), "cutoff"_a, "tree"_a,
-             "groups"_a.noconvert());
+             "groups"_a.noconvert(), "stop"_a);
     room.def("phase_links", &phase_links, "exponents"_a.noconvert(), "joined"_a.noconvert(),
              "tree"_a, "stop"_a);
     room.def("joined_groups", &joined_groups, "n"_a, "first"_a.noconvert(), "second"_a.noconvert());
-    room.def("path_below", &path_below, "exponents"_a.noconvert(), "tree"_a,
-             "groups"_a.noconvert());
+    room.def("path_below", &path_below, "exponents"_a.noconvert(), "tree"_a, "groups"_a.noconvert(),
+             "stop"_a);
     room.def("crossing_sum", &crossing_sum, "exponents"_a.noconvert(), "joined"_a.noconvert(),
-             "below"_a.noconvert());
+             "below"_a.noconvert(), "stop"_a);
     room.def("leak_sums", &leak_sums, "exponents"_a.noconvert(), "joined"_a.noconvert(),
              "margins"_a.noconvert(), "cutoff"_a, "path_maxima"_a.noconvert(),
-             "below"_a.noconvert());
+             "below"_a.noconvert(), "stop"_a);
     room.def("log_conductances", &log_conductances, "exponents"_a.noconvert(),
              "joined"_a.noconvert(), "resistance"_a.noconvert(), "ranked"_a.noconvert(), "stop"_a);
     room.def("chained_growth", &chained_growth, "conductances"_a.noconvert(),
@@ -520,8 +552,8 @@ void bind_boxes(nb::module_& room) {
     room.def("soft_models", &soft_models, "edges"_a.noconvert(), "done"_a.noconvert(),
              "soft"_a.noconvert(), "box"_a.noconvert(), "errors"_a, "stop"_a);
     room.def("rule_out", &rule_out, "values"_a.noconvert(), "errors"_a.noconvert(),
-             "truth"_a.noconvert(), "possible"_a.noconvert());
-    room.def("conflicts", &conflicts, "room"_a.noconvert());
+             "truth"_a.noconvert(), "possible"_a.noconvert(), "stop"_a);
+    room.def("conflicts", &conflicts, "room"_a.noconvert(), "stop"_a);
 }
 
 }  // namespace

@@ -58,9 +58,15 @@ std::pair<std::int64_t, double> fullest_window(std::pair<Reals, Integers> entrie
                                                const Stop& stop) {
     const auto entered = ends_of(entries.first, entries.second, n_owners);
     const auto left = ends_of(exits.first, exits.second, n_owners);
+    // Only those that own an entry can be met, however many there are.
+    const auto last = std::max_element(entered.owners.begin(), entered.owners.end());
+    const auto gone = std::max_element(left.owners.begin(), left.owners.end());
+    const auto n_met = std::max(last == entered.owners.end() ? 0 : *last + 1,
+                                gone == left.owners.end() ? 0 : *gone + 1);
     const learning::SlidingWindow window{width, closed};
-    const auto found = unlocked(
-        stop, [&](StopToken& token) { return window.fullest(entered, left, n_owners, token); });
+    const auto found = unlocked(stop, [&](StopToken& token) {
+        return window.fullest(entered, left, static_cast<std::size_t>(n_met), token);
+    });
     return {found.n_owners, found.exit};
 }
 
@@ -93,6 +99,17 @@ std::pair<double, double> take_in(learning::StepWeights& weights, const Reals& e
     return {mean.lower, mean.upper};
 }
 
+void set_rate(learning::StepWeights& weights, double rate) {
+    expect(std::isfinite(rate), "The rate must be finite.");
+    weights.set_rate(rate);
+}
+
+double draw(const learning::StepWeights& weights, double which, double where) {
+    expect(which >= 0.0 && which < 1.0 && where >= 0.0 && where < 1.0,
+           "Quantile and share must be in [0, 1).");
+    return weights.draw(which, where);
+}
+
 Result<double> cell_masses(const learning::StepWeights& weights, const Reals& edges) {
     expect(ascend(span_of(edges)), "Edges must be numbers, and sorted.");
     return array_of(weights.cell_masses(span_of(edges)));
@@ -119,12 +136,12 @@ void bind_weights(nb::module_& room) {
         .def_prop_ro("rate", &StepWeights::rate)
         .def_prop_ro("top", &StepWeights::top)
         .def_prop_ro("mass", &StepWeights::mass)
-        .def("set_rate", &StepWeights::set_rate, "rate"_a)
+        .def("set_rate", &set_rate, "rate"_a)
         .def("add", &add, "edges"_a.noconvert(), "values"_a.noconvert())
         .def("take_in", &take_in, "edges"_a.noconvert(), "lower"_a.noconvert(),
              "upper"_a.noconvert())
         .def("cell_masses", &cell_masses, "edges"_a.noconvert())
-        .def("draw", &StepWeights::draw, "which"_a, "where"_a)
+        .def("draw", &draw, "which"_a, "where"_a)
         .def("pieces", &pieces);
 }
 

@@ -363,9 +363,13 @@ Result<std::uint8_t> polish_(int kind, const BoundPairs& pairs, Matrix<double> s
     }));
 }
 
-bool may_tie_(int kind, const BoundPairs& pairs, Vector<const std::uint8_t> marks, double t) {
+bool may_tie_(int kind, const BoundPairs& pairs, Vector<const std::uint8_t> marks, double t,
+              const Stop& stop) {
     expect(marks.shape(0) == pairs.first.shape(0), "There must be a mark for each point.");
-    return may_tie(kind_of(kind), pairs.functions, span_of(marks), t);
+    const Kind own = kind_of(kind);
+    return unlocked(stop, [&](StopToken& token) {
+        return token.stop_requested() || may_tie(own, pairs.functions, span_of(marks), t);
+    });
 }
 
 nb::tuple ranked_leaves_(std::tuple<RealTable, IntegerTable, RealTable> leaves, Integers ranks,
@@ -422,7 +426,7 @@ nb::tuple joined_(std::tuple<Reals, Integers, Integers> cover, Reals special) {
 }
 
 Result<std::int64_t> prune_(int objective, IntegerTable reference, Integers left, Integers right,
-                            int k) {
+                            int k, const Stop& stop) {
     const std::size_t n = reference.shape(0);
     expect(n > 0, "There must be a point.");
     expect_square(reference, n, "reference must be a square matrix.");
@@ -431,7 +435,9 @@ Result<std::int64_t> prune_(int objective, IntegerTable reference, Integers left
     expect_merges({labels, span_of(left), span_of(right), static_cast<int>(n) - 1});
     const Pruning pruning{one_of<Objective>(objective, 3, "objective is unknown."),
                           view_of(reference), k};
-    return array_of(prune(pruning, span_of(left), span_of(right)));
+    return array_of(unlocked(stop, [&](StopToken& token) {
+        return prune(pruning, span_of(left), span_of(right), token);
+    }));
 }
 
 Result<double> merge_values_(int kind, RealTable values, Integers left, Integers right) {
@@ -487,7 +493,7 @@ void bind_linkage(nb::module_& room) {
              "answer"_a, "near"_a.none(), "stop"_a);
     room.def("polish", &polish_, "kind"_a, "pairs"_a, "splits"_a.noconvert(), "marks"_a.noconvert(),
              "which"_a.noconvert(), "stop"_a);
-    room.def("may_tie", &may_tie_, "kind"_a, "pairs"_a, "marks"_a.noconvert(), "t"_a);
+    room.def("may_tie", &may_tie_, "kind"_a, "pairs"_a, "marks"_a.noconvert(), "t"_a, "stop"_a);
     room.def("ranked_leaves", &ranked_leaves_, "leaves"_a.noconvert(), "ranks"_a.noconvert(),
              "highest"_a, "ranges"_a.noconvert());
     room.def("envelope", &envelope_, "low"_a.noconvert(), "high"_a.noconvert(),
@@ -495,7 +501,7 @@ void bind_linkage(nb::module_& room) {
     room.def("unsettled_splits", &unsettled_splits_, "splits"_a.noconvert(), "cover"_a.noconvert());
     room.def("joined", &joined_, "cover"_a.noconvert(), "special"_a.noconvert());
     room.def("prune", &prune_, "objective"_a, "reference"_a.noconvert(), "left"_a.noconvert(),
-             "right"_a.noconvert(), "k"_a);
+             "right"_a.noconvert(), "k"_a, "stop"_a);
     room.def("merge_values", &merge_values_, "kind"_a, "values"_a.noconvert(), "left"_a.noconvert(),
              "right"_a.noconvert());
     room.def("heaviest_matching", &heaviest_matching_, "weights"_a.noconvert());

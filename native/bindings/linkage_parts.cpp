@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <tuple>
@@ -93,6 +94,20 @@ std::tuple<int, double, double> judge_(const Coefficients& near, const Coefficie
     return {static_cast<int>(found.outlook), found.low, found.high};
 }
 
+void expect_below(std::int64_t number, std::size_t count) {
+    expect(number >= 0 && static_cast<std::size_t>(number) < count, "There is no such number.");
+}
+
+void expect_points(std::size_t n) {
+    // Trees keep the members of all their nodes.
+    expect(n > 0 && n <= 4096, "There must be between 1 and 4,096 points.");
+}
+
+template <class Number>
+void expect_square(const Matrix<Number>& matrix, std::size_t n) {
+    expect(matrix.shape(0) == n && matrix.shape(1) == n, "Matrices must be square.");
+}
+
 // A tree over single points, and nodes of it with given members.
 struct NodesOfPoints {
     std::vector<std::int64_t> labels, none;
@@ -109,8 +124,10 @@ struct NodesOfPoints {
         return {labels, none, none, 0};
     }
     int node_of(const std::vector<int>& members) {
+        for (const int member : members) expect_below(member, labels.size());
         int node = members.at(0);
         for (std::size_t i = 1; i < members.size(); ++i) {
+            expect_below(next, none.size());
             tree.unite(next, node, members[i]);
             node = next++;
         }
@@ -122,6 +139,9 @@ using Members = std::tuple<std::vector<int>, std::vector<int>, std::vector<int>>
 
 int slope_beside_(Matrix<const double> first, Matrix<const double> second, double input_error,
                   const Members& members, double end, double distance) {
+    expect_points(first.shape(0));
+    expect_square(first, first.shape(0));
+    expect_square(second, first.shape(0));
     NodesOfPoints nodes(first.shape(0));
     PairFunctions pairs;
     pairs.mode = Mode::affine;
@@ -134,6 +154,8 @@ int slope_beside_(Matrix<const double> first, Matrix<const double> second, doubl
 }
 
 bool same_sums_(Matrix<const std::uint64_t> values, const Members& members) {
+    expect_points(values.shape(0));
+    expect_square(values, values.shape(0));
     NodesOfPoints nodes(values.shape(0));
     const Rivals rivals{nodes.node_of(std::get<0>(members)), nodes.node_of(std::get<1>(members)),
                         nodes.node_of(std::get<2>(members))};
@@ -143,6 +165,10 @@ bool same_sums_(Matrix<const std::uint64_t> values, const Members& members) {
 double model_error_(int mode, Matrix<const double> first, Matrix<const double> second,
                     std::pair<double, double> power, double input_error,
                     std::pair<double, double> panel) {
+    expect_below(mode, 3);
+    expect_points(first.shape(0));
+    expect_square(first, first.shape(0));
+    expect_square(second, first.shape(0));
     PairFunctions pairs;
     pairs.mode = static_cast<Mode>(mode);
     pairs.first = view_of(first);
@@ -161,8 +187,7 @@ class FollowedParts {
    public:
     FollowedParts(std::vector<std::int64_t> labels, Matrix<const double> coefficients, int sign,
                   double slack)
-        : labels_(std::move(labels)),
-          none_(2 * labels_.size() - 1, 0),
+        : labels_(checked(std::move(labels))),
           merges_(merges_of(labels_)),
           tree_(FirstMerges{labels_, merges_.first, merges_.second, n_made(labels_)}),
           records_(tree_.width, true, false),
@@ -191,8 +216,11 @@ class FollowedParts {
 
     // Unites two nodes, with chords with all that are alive, or with some of them.
     int unite(int a, int b, const std::vector<int>& alive, bool some) {
+        expect_nodes({a, b});
+        expect_nodes(alive);
+        expect(a != b, "A node is not united with itself.");
+        expect(next_ < tree_.width, "There are no more nodes.");
         const int node = next_++;
-        expect(node < tree_.width, "There are no more nodes.");
         tree_.unite(node, a, b);
         tree_.stage[static_cast<std::size_t>(node)] = node - tree_.n_first;
         be_alive(alive);
@@ -210,16 +238,24 @@ class FollowedParts {
         next_ = tree_.n_first;
     }
     std::vector<int> members(int node) const {
+        expect_nodes({node});
         const auto own = tree_.members(node);
         return {own.begin(), own.end()};
     }
-    double key(int a, int b, double share) const { return chords_.key_at(a, b, share); }
+    double key(int a, int b, double share) const {
+        expect_nodes({a, b});
+        return chords_.key_at(a, b, share);
+    }
     int nearest(int x, const std::vector<int>& alive, double share) {
+        expect_nodes({x});
+        expect_nodes(alive);
         be_alive(alive);
         return chords_.nearest(x, share);
     }
     std::vector<std::pair<int, int>> doubts(int p, int q, const std::vector<int>& alive,
                                             double share, bool among) {
+        expect_nodes({p, q});
+        expect_nodes(alive);
         std::vector<Doubt> found;
         be_alive(alive);
         if (among) {
@@ -232,6 +268,7 @@ class FollowedParts {
         return pairs;
     }
     double until(std::pair<int, int> own, std::pair<int, int> rival, double share) const {
+        expect_nodes({own.first, own.second, rival.first, rival.second});
         return chords_.until({own.first, own.second}, {rival.first, rival.second}, share);
     }
     std::pair<double, double> bars(int depth) const {
@@ -240,15 +277,36 @@ class FollowedParts {
     }
     std::pair<double, double> key_bar() const { return {panel_.key_factor, panel_.key_offset}; }
     Coefficients record(int a, int b, bool dense) {
+        expect_nodes({a, b});
+        expect(a != b, "A record is of two nodes.");
         panel_.dense = dense;
         Coefficients found;
         simd8::copy(records_.ensure(panel_, tree_, a, b), found.data());
         return found;
     }
-    void forget(int node, bool dense) { records_.forget(node, dense); }
-    bool knows(int a, int b) const { return records_.knows(a, b); }
+    void forget(int node, bool dense) {
+        expect_nodes({node});
+        records_.forget(node, dense);
+    }
+    bool knows(int a, int b) const {
+        expect_nodes({a, b});
+        return records_.knows(a, b);
+    }
 
    private:
+    void expect_nodes(const std::vector<int>& nodes) const {
+        for (const int node : nodes) expect_below(node, static_cast<std::size_t>(next_));
+    }
+    // Labels that are numbers from 0 on, all of them there.
+    static std::vector<std::int64_t> checked(std::vector<std::int64_t> labels) {
+        expect_points(labels.size());
+        std::vector<std::int64_t> sorted = labels;
+        std::sort(sorted.begin(), sorted.end());
+        sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+        expect(sorted.front() == 0 && sorted.back() + 1 == std::ssize(sorted) && sorted.size() > 1,
+               "Labels must be numbers from 0 on, of two clusters at least.");
+        return labels;
+    }
     static int n_made(const std::vector<std::int64_t>& labels) {
         const auto count = *std::max_element(labels.begin(), labels.end()) + 1;
         return static_cast<int>(labels.size()) - static_cast<int>(count);
@@ -276,7 +334,7 @@ class FollowedParts {
         for (const int node : alive) chords_.set_alive(node);
     }
 
-    std::vector<std::int64_t> labels_, none_;
+    std::vector<std::int64_t> labels_;
     Children merges_;
     FollowedTree tree_;
     TreeRecords records_;
@@ -297,13 +355,21 @@ class SavedFrame {
     std::size_t size() const { return trail_.size(); }
     void merge(std::int64_t choice, int x, int y, std::pair<double, double> weights,
                const std::vector<int>& active) {
+        const std::size_t size = frame_.shape(0);
+        expect_below(x, size);
+        expect_below(y, size);
+        expect(active.size() <= size, "There are not so many slots.");
+        for (const int z : active) expect_below(z, size);
         trail_.save_row(choice, view_, x, active);
         for (const int z : active) {
             simd8::blend(view_.record(x, z), weights.first, view_.record(y, z), weights.second,
                          view_.record(x, z), view_.record(z, x));
         }
     }
-    void rewind(std::size_t mark) { trail_.rewind(mark, view_); }
+    void rewind(std::size_t mark) {
+        expect(mark <= trail_.size(), "So much was not saved.");
+        trail_.rewind(mark, view_);
+    }
 
    private:
     Tensor<double> frame_;
@@ -315,13 +381,25 @@ class SavedFrame {
 std::vector<std::int64_t> costs_of(int objective, Matrix<const std::int64_t> reference,
                                    const std::vector<int>& left, const std::vector<int>& right,
                                    int k) {
-    NodesOfPoints nodes(reference.shape(0));
+    const std::size_t n_points = reference.shape(0);
+    expect_points(n_points);
+    expect_square(reference, n_points);
+    expect_below(objective, 3);
+    expect_below(k - 1, n_points);
+    NodesOfPoints nodes(n_points);
     Costs costs({static_cast<Objective>(objective), view_of(reference), k}, nodes.tree);
     std::vector<std::int64_t> found;
     const int n = nodes.next;
     for (int node = n; node < 2 * n - 1; ++node) {
-        nodes.tree.unite(node, left.at(static_cast<std::size_t>(node)),
-                         right.at(static_cast<std::size_t>(node)));
+        const int a = left.at(static_cast<std::size_t>(node));
+        const int b = right.at(static_cast<std::size_t>(node));
+        expect_below(a, static_cast<std::size_t>(node));
+        expect_below(b, static_cast<std::size_t>(node));
+        expect(nodes.tree.size[static_cast<std::size_t>(a)] +
+                       nodes.tree.size[static_cast<std::size_t>(b)] <=
+                   n,
+               "A point must not be twice in a node.");
+        nodes.tree.unite(node, a, b);
         costs.unite(nodes.tree, node);
         found.push_back(costs.cost(node));
     }

@@ -19,6 +19,9 @@ namespace {
 
 using namespace nb::literals;
 
+// Tapes know of every step on which parameters it depends.
+constexpr std::int64_t most_parameters = 1 << 16;
+
 // Offset and slope of a line, each as its leading part, the rest, and a radius.
 using Coefficients = std::array<double, 6>;
 
@@ -71,7 +74,8 @@ Order kinetic_order(const Matrix<const double>& lines, const Vector<const std::i
 programs::Tape tape_of(const Matrix<const std::int64_t>& steps,
                        const Matrix<const double>& constants, std::int64_t n_parameters) {
     expect(steps.shape(1) == 3 && constants.shape(1) == 2, "Steps are triples, constants pairs.");
-    expect(steps.shape(0) > 0 && n_parameters > 0, "A tape has steps and parameters.");
+    expect(steps.shape(0) > 0 && n_parameters > 0 && n_parameters <= most_parameters,
+           "A tape has steps and parameters, at most 65,536 of them.");
     std::vector<programs::Step> all;
     for (std::size_t row = 0; row < steps.shape(0); ++row) {
         const std::int64_t* entry = steps.data() + 3 * row;

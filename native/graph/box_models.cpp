@@ -123,7 +123,6 @@ class BoxModeller {
     SoftModels models();
 
    private:
-    bool stopped(std::size_t i) { return i % 16 == 0 && stop_.stop_requested(); }
     double difference_to_label(const Numbers& soft, std::size_t i, std::size_t j,
                                std::size_t column) const {
         return soft[i] - (at(graph_.class_of[j]) == column ? 1.0 : 0.0);
@@ -213,7 +212,7 @@ void BoxModeller::fill_log_weights() {
         }
         return total;
     };
-    for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.stop_requested(); ++i) {
         for (std::size_t j = i + 1; j < n_; ++j) {
             if (graph_.joined.nodes(i, j)) among_(i, j) = log_weight(lengths(i, j, false));
         }
@@ -239,7 +238,7 @@ Table BoxModeller::moments() {
             }
         }
     };
-    for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.stop_requested(); ++i) {
         for (std::size_t j = i + 1; j < n_; ++j) {
             if (!(among_(i, j) > -fixed)) continue;
             const double resistance = inverse_(i, i) + inverse_(j, j) - 2.0 * inverse_(i, j);
@@ -261,7 +260,7 @@ Table BoxModeller::moments() {
 // False if an exponent changes too much for a model.
 bool BoxModeller::fill_reaches() {
     const double room = errors_.rounding / reach_rounding;
-    for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.stop_requested(); ++i) {
         for (std::size_t j = i + 1; j < n_; ++j) {
             if (!(among_(i, j) > -infinity)) continue;
             reach_(i, j) = reach(lengths(i, j, false)) + room;
@@ -277,7 +276,7 @@ bool BoxModeller::fill_reaches() {
 }
 
 void BoxModeller::fill_transfer() {
-    for (std::size_t i = 0; i < n_ && !stopped(i); ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.stop_requested(); ++i) {
         double* row = transfer_.row(i);
         for (std::size_t j = i + 1; j < n_; ++j) {
             if (among_(i, j) <= -fixed) continue;
@@ -306,7 +305,7 @@ void BoxModeller::fill_transfer() {
 Residuals BoxModeller::residuals(const Numbers& soft, std::size_t column) {
     const std::size_t n_metrics = graph_.n_metrics;
     Residuals found{Table(n_metrics, n_), Numbers(n_, 0.0)};
-    for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.stop_requested(); ++i) {
         for (std::size_t j = i + 1; j < n_; ++j) {
             if (!(among_(i, j) > -fixed)) continue;
             const double weight = std::exp(among_(i, j));
@@ -337,7 +336,7 @@ Residuals BoxModeller::residuals(const Numbers& soft, std::size_t column) {
 }
 
 void BoxModeller::add_tight_edges(const Numbers& soft, Table& slopes, Numbers& error) {
-    for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.stop_requested(); ++i) {
         for (std::size_t j = i + 1; j < n_; ++j) {
             if (among_(i, j) <= -fixed) continue;
             const double weight = std::exp(among_(i, j));
@@ -382,7 +381,7 @@ Linear BoxModeller::linear_parts(const Numbers& soft, const Residuals& residuals
 
 void BoxModeller::charge_nodes(const Numbers& soft, const Linear& linear, const Numbers& noise,
                                Numbers& errors, Numbers& own) {
-    for (std::size_t i = 0; i < n_ && !stopped(i); ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.stop_requested(); ++i) {
         for (std::size_t j = i + 1; j < n_; ++j) {
             const double log_weight = among_(i, j), reach = reach_(i, j);
             if (log_weight <= -fixed) continue;
@@ -409,7 +408,7 @@ void BoxModeller::charge_nodes(const Numbers& soft, const Linear& linear, const 
 
 void BoxModeller::charge_labels(const Numbers& soft, std::size_t column, const Linear& linear,
                                 const Numbers& noise, Numbers& own) {
-    for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.stop_requested(); ++i) {
         double step = 0.0;
         for (std::size_t v = 0; v < moves_.rows; ++v) {
             step = std::max(step, std::abs(linear.parts(v, i)));
@@ -479,7 +478,7 @@ SoftModels BoxModeller::models() {
     fill_transfer();
     // The soft labels of two classes sum to 1.
     const bool two = n_classes == 2;
-    for (std::size_t column = two ? 1 : 0; column < n_classes; ++column) {
+    for (std::size_t column = two ? 1 : 0; column < n_classes && !stop_.ended(); ++column) {
         Numbers soft(n_);
         for (std::size_t u = 0; u < n_; ++u) soft[u] = centre_.soft(u, column);
         const Linear linear = linear_parts(soft, residuals(soft, column));

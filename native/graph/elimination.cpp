@@ -212,10 +212,10 @@ std::vector<double> green_functions(const Elimination& done, StopToken& stop) {
     return memory;
 }
 
-std::vector<double> class_energies(const Elimination& done) {
+std::vector<double> class_energies(const Elimination& done, StopToken& stop) {
     const std::size_t n_classes = done.classes.columns;
     std::vector<double> energies(n_classes, 0.0);
-    for (std::size_t k = 0; k < done.sums.size(); ++k) {
+    for (std::size_t k = 0; k < done.sums.size() && !stop.stop_requested(); ++k) {
         for (std::size_t c = 0; c < n_classes; ++c) {
             double others = 0.0;
             for (std::size_t d = 0; d < n_classes; ++d) {

@@ -60,6 +60,6 @@ std::vector<double> inverse_diagonal(const Elimination& done, StopToken& stop);
 std::vector<double> green_functions(const Elimination& done, StopToken& stop);
 
 // Dirichlet energy of each harmonic function: the conductance between its class and the others.
-std::vector<double> class_energies(const Elimination& done);
+std::vector<double> class_energies(const Elimination& done, StopToken& stop);
 
 }  // namespace certune::graph

@@ -60,14 +60,14 @@ bool exclude(std::span<const double> first, std::span<const double> second) {
 
 }  // namespace
 
-Ruling rule_out(const LinearLabels& labels, std::span<const Index> truth,
-                MatrixView<bool> possible) {
+Ruling rule_out(const LinearLabels& labels, std::span<const Index> truth, MatrixView<bool> possible,
+                StopToken& stop) {
     const std::size_t n_nodes = labels.n_nodes(), n_classes = labels.n_classes();
     const std::size_t n_vertices = labels.n_vertices;
     Ruling ruling{std::vector<double>(n_nodes * n_vertices, infinity),
                   std::vector<std::uint8_t>(n_nodes, 0)};
     Lead lead{std::vector<double>(n_vertices)};
-    for (std::size_t u = 0; u < n_nodes; ++u) {
+    for (std::size_t u = 0; u < n_nodes && !stop.stop_requested(); ++u) {
         double least = infinity;
         for (std::size_t c = 0; c < n_classes; ++c) {
             if (!possible(u, c)) continue;
@@ -90,11 +90,12 @@ Ruling rule_out(const LinearLabels& labels, std::span<const Index> truth,
     return ruling;
 }
 
-std::size_t conflicts(MatrixView<const double> room) {
+std::size_t conflicts(MatrixView<const double> room, StopToken& stop) {
     std::vector<bool> taken(room.rows, false);
     std::size_t count = 0;
-    for (std::size_t a = 0; a < room.rows; ++a) {
+    for (std::size_t a = 0; a < room.rows && !stop.ended(); ++a) {
         for (std::size_t b = a + 1; b < room.rows && !taken[a]; ++b) {
+            if (b % 256 == 0 && stop.stop_requested()) break;
             if (taken[b] || !exclude(room.row(a), room.row(b))) continue;
             taken[a] = taken[b] = true;
             ++count;

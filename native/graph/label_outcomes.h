@@ -9,6 +9,7 @@
 
 #include "graph/graph.h"
 #include "matrix_view.h"
+#include "stop_token.h"
 
 namespace certune::graph {
 
@@ -34,12 +35,12 @@ struct Ruling {
 // Rules out classes that lose to another one on the whole box: clears their entries in `possible`
 // (n_nodes, n_classes). `truth` is the true class of each node; one that is none of them has no
 // room.
-Ruling rule_out(const LinearLabels& labels, std::span<const Index> truth,
-                MatrixView<bool> possible);
+Ruling rule_out(const LinearLabels& labels, std::span<const Index> truth, MatrixView<bool> possible,
+                StopToken& stop);
 
 // Size of a maximal set of disjoint pairs of rows that are nowhere on the box both >= 0. `room`
 // (rows, vertices) are linear functions by their values at the vertices. Two of them exclude each
 // other if a mixture of both is negative at every vertex.
-std::size_t conflicts(MatrixView<const double> room);
+std::size_t conflicts(MatrixView<const double> room, StopToken& stop);
 
 }  // namespace certune::graph

@@ -13,11 +13,11 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double largest_argument = 300.0;  // exponentials are kept below exp of this
 constexpr double negligible = 45.0;         // terms below exp(-this) of an edge are left out
 
-// Calls visit(i, j, is_labelled) for every edge; i < j among nodes.
+// Calls visit(i, j, is_labelled) for every edge, until it is stopped; i < j among nodes.
 template <class Visit>
-void for_each_edge(const Joined& joined, const Visit& visit) {
+void for_each_edge(const Joined& joined, StopToken& stop, const Visit& visit) {
     const std::size_t n = joined.n_nodes(), m = joined.n_labelled();
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < n && !stop.stop_requested(); ++i) {
         for (std::size_t j = i + 1; j < n; ++j) {
             if (joined.nodes(i, j)) visit(i, j, false);
         }
@@ -72,9 +72,9 @@ Index root_of(std::vector<Index>& root, Index i) {
 }  // namespace
 
 void lower_margins(const Exponents& exponents, MatrixView<const double> path_maxima,
-                   const EdgeValues<double>& margins) {
+                   const EdgeValues<double>& margins, StopToken& stop) {
     const std::size_t n = exponents.n_nodes(), m = exponents.n_labelled();
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < n && !stop.stop_requested(); ++i) {
         for (std::size_t j = i + 1; j < n; ++j) {
             double& margin = margins.nodes(i, j);
             margin = std::min(margin, exponents.nodes(i, j) - path_maxima(i, j));
@@ -86,9 +86,10 @@ void lower_margins(const Exponents& exponents, MatrixView<const double> path_max
     }
 }
 
-std::vector<double> tail_of_margins(const Joined& joined, const Exponents& margins) {
+std::vector<double> tail_of_margins(const Joined& joined, const Exponents& margins,
+                                    StopToken& stop) {
     std::vector<double> tail(margin_bins + 1, 0.0);
-    for_each_edge(joined, [&](std::size_t i, std::size_t j, bool labelled) {
+    for_each_edge(joined, stop, [&](std::size_t i, std::size_t j, bool labelled) {
         const double margin = labelled ? margins.labelled(i, j) : margins.nodes(i, j);
         if (!(margin > 0.0)) return;
         const double g = std::min(margin, static_cast<double>(margin_bins) + 0.5);
@@ -101,12 +102,13 @@ std::vector<double> tail_of_margins(const Joined& joined, const Exponents& margi
 std::vector<CoefficientRange> ranges_of_strong(const std::array<Exponents, 2>& coefficients,
                                                const Joined& joined, const Margins& margins,
                                                const RankedTree& ranked,
-                                               std::span<const Index> group_of_rank) {
+                                               std::span<const Index> group_of_rank,
+                                               StopToken& stop) {
     const Index n_groups = *std::max_element(group_of_rank.begin(), group_of_rank.end()) + 1;
     const CoefficientRange nothing{{infinity, infinity}, {-infinity, -infinity}};
     std::vector<CoefficientRange> ranges(at(n_groups), nothing);
     const std::size_t ground = joined.n_nodes();
-    for_each_edge(joined, [&](std::size_t i, std::size_t j, bool labelled) {
+    for_each_edge(joined, stop, [&](std::size_t i, std::size_t j, bool labelled) {
         const Exponents& of_edges = margins.of_edges;
         const double margin = labelled ? of_edges.labelled(i, j) : of_edges.nodes(i, j);
         if (!(margin <= margins.cutoff)) return;
@@ -124,10 +126,7 @@ std::vector<double> phase_links(const Exponents& exponents, const Joined& joined
                                 const RankedTree& ranked, StopToken& stop) {
     const std::size_t n = exponents.n_nodes();
     std::vector<double> links(n * n, 0.0);
-    std::size_t last = n;
-    for_each_edge(joined, [&](std::size_t i, std::size_t j, bool labelled) {
-        if (i != last && stop.stop_requested()) return;
-        last = i;
+    for_each_edge(joined, stop, [&](std::size_t i, std::size_t j, bool labelled) {
         const std::size_t other = labelled ? n : j;
         const double exponent = labelled ? exponents.labelled(i, j) : exponents.nodes(i, j);
         double* row = links.data() + at(ranked.rank_between(i, other)) * n;
@@ -149,14 +148,15 @@ std::vector<Index> joined_groups(std::size_t n, std::span<const Index> first,
 }
 
 std::vector<double> path_below(const Exponents& exponents, const RankedTree& ranked,
-                               std::span<const Index> group_of_rank) {
+                               std::span<const Index> group_of_rank, StopToken& stop) {
     const SpanningTree& tree = ranked.tree;
     const std::size_t n = tree.n_nodes();
     const std::vector<double> lengths = tree_exponents(exponents, tree);
     std::vector<double> below_memory((n + 1) * (n + 1), -infinity), top_memory = below_memory;
     const MatrixView<double> below{below_memory.data(), n + 1, n + 1};
     const MatrixView<double> top{top_memory.data(), n + 1, n + 1};
-    for (std::size_t position = 0; position < tree.order.size(); ++position) {
+    for (std::size_t position = 0; position < tree.order.size() && !stop.stop_requested();
+         ++position) {
         const std::size_t i = at(tree.order[position]), p = at(tree.parent[i]);
         const Index rank = ranked.rank_of[i], group = group_of_rank[at(rank)];
         for (std::size_t earlier = 0; earlier <= position; ++earlier) {
@@ -174,10 +174,10 @@ std::vector<double> path_below(const Exponents& exponents, const RankedTree& ran
 }
 
 double crossing_sum(const Exponents& exponents, const Joined& joined,
-                    MatrixView<const double> below) {
+                    MatrixView<const double> below, StopToken& stop) {
     const std::size_t ground = joined.n_nodes();
     double total = 0.0;
-    for_each_edge(joined, [&](std::size_t i, std::size_t j, bool labelled) {
+    for_each_edge(joined, stop, [&](std::size_t i, std::size_t j, bool labelled) {
         const double exponent = labelled ? exponents.labelled(i, j) : exponents.nodes(i, j);
         const double bound = below(i, labelled ? ground : j);
         total += std::exp(std::min(bound - exponent, largest_argument));
@@ -186,10 +186,11 @@ double crossing_sum(const Exponents& exponents, const Joined& joined,
 }
 
 LeakSums leak_sums(const Exponents& exponents, const Joined& joined, const Margins& margins,
-                   MatrixView<const double> path_maxima, MatrixView<const double> below) {
+                   MatrixView<const double> path_maxima, MatrixView<const double> below,
+                   StopToken& stop) {
     const std::size_t ground = joined.n_nodes();
     LogSum weak, crossing;
-    for_each_edge(joined, [&](std::size_t i, std::size_t j, bool labelled) {
+    for_each_edge(joined, stop, [&](std::size_t i, std::size_t j, bool labelled) {
         const std::size_t other = labelled ? ground : j;
         const double exponent = labelled ? exponents.labelled(i, j) : exponents.nodes(i, j);
         const double margin =

@@ -19,10 +19,11 @@ inline constexpr std::size_t margin_bins = 64;  // whole exponents up to here ar
 // How much weaker each edge is than the tree path between its ends, at least: exponent minus the
 // largest one on the path. Lowers the margins to those at one more setting of the exponents.
 void lower_margins(const Exponents& exponents, MatrixView<const double> path_maxima,
-                   const EdgeValues<double>& margins);
+                   const EdgeValues<double>& margins, StopToken& stop);
 
 // tail[k], k <= margin_bins: the sum of exp(-g) over the edges with a margin g > k.
-std::vector<double> tail_of_margins(const Joined& joined, const Exponents& margins);
+std::vector<double> tail_of_margins(const Joined& joined, const Exponents& margins,
+                                    StopToken& stop);
 
 // Strong edges have a margin of at most `cutoff`.
 struct Margins {
@@ -41,7 +42,8 @@ struct CoefficientRange {
 std::vector<CoefficientRange> ranges_of_strong(const std::array<Exponents, 2>& coefficients,
                                                const Joined& joined, const Margins& margins,
                                                const RankedTree& ranked,
-                                               std::span<const Index> group_of_rank);
+                                               std::span<const Index> group_of_rank,
+                                               StopToken& stop);
 
 // How much it costs (n, n) if two tree edges, known by their ranks, have different phases: for
 // every edge of the graph, the longest tree edge on its path against each of the others.
@@ -55,11 +57,11 @@ std::vector<Index> joined_groups(std::size_t n, std::span<const Index> first,
 // Bound (n + 1, n + 1) of the exponents, on the path of every two nodes, of other groups than that
 // of the highest rank; -infinity if there is one group only.
 std::vector<double> path_below(const Exponents& exponents, const RankedTree& ranked,
-                               std::span<const Index> group_of_rank);
+                               std::span<const Index> group_of_rank, StopToken& stop);
 
 // Sum of exp(below - exponent) over all edges.
 double crossing_sum(const Exponents& exponents, const Joined& joined,
-                    MatrixView<const double> below);
+                    MatrixView<const double> below, StopToken& stop);
 
 // Logarithms of sums over edges that bound what phases change on the right-hand side.
 struct LeakSums {
@@ -68,7 +70,8 @@ struct LeakSums {
 };
 
 LeakSums leak_sums(const Exponents& exponents, const Joined& joined, const Margins& margins,
-                   MatrixView<const double> path_maxima, MatrixView<const double> below);
+                   MatrixView<const double> path_maxima, MatrixView<const double> below,
+                   StopToken& stop);
 
 // Logarithms of the conductances between the nodes of rank i and above, and all others.
 // `resistance` is the largest exponent on the way of a node to the ground, near the smallest

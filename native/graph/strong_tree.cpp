@@ -13,11 +13,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // Values of all pairs of nodes, the ground included, that grow along the tree: the value of a node
 // and an earlier one is `join(value of the parent and that one, node)`.
 template <class Value, class Join>
-std::vector<Value> along_paths(const SpanningTree& tree, Value nothing, const Join& join) {
+std::vector<Value> along_paths(const SpanningTree& tree, Value nothing, const Join& join,
+                               StopToken& stop) {
     const std::size_t n = tree.n_nodes();
     std::vector<Value> memory((n + 1) * (n + 1), nothing);
     const MatrixView<Value> values{memory.data(), n + 1, n + 1};
-    for (std::size_t position = 0; position < tree.order.size(); ++position) {
+    for (std::size_t position = 0; position < tree.order.size() && !stop.stop_requested();
+         ++position) {
         const std::size_t i = at(tree.order[position]), p = at(tree.parent[i]);
         values(i, n) = values(n, i) = join(values(p, n), i);
         for (std::size_t earlier = 0; earlier < position; ++earlier) {
@@ -185,17 +187,17 @@ std::vector<double> tree_exponents(const Exponents& exponents, const SpanningTre
 
 std::vector<double> path_maxima(const Exponents& exponents, const SpanningTree& tree,
                                 StopToken& stop) {
-    if (stop.stop_requested()) return {};
     const std::vector<double> edges = tree_exponents(exponents, tree);
-    return along_paths(tree, -infinity,
-                       [&](double largest, std::size_t i) { return std::max(largest, edges[i]); });
+    return along_paths(
+        tree, -infinity, [&](double largest, std::size_t i) { return std::max(largest, edges[i]); },
+        stop);
 }
 
-RankedTree::RankedTree(SpanningTree given, const Exponents& exponents)
+RankedTree::RankedTree(SpanningTree given, const Exponents& exponents, StopToken& stop)
     : tree(std::move(given)), lengths(tree_exponents(exponents, tree)), rank_of(ranks(lengths)) {
-    path_rank = along_paths(tree, Index{-1}, [this](Index largest, std::size_t i) {
-        return std::max(largest, rank_of[i]);
-    });
+    path_rank = along_paths(
+        tree, Index{-1},
+        [this](Index largest, std::size_t i) { return std::max(largest, rank_of[i]); }, stop);
 }
 
 }  // namespace certune::graph

@@ -42,7 +42,7 @@ std::vector<double> path_maxima(const Exponents& exponents, const SpanningTree& 
 // A tree that reaches all, with its edges, known by their lower nodes, in the order of their
 // exponents.
 struct RankedTree {
-    RankedTree(SpanningTree tree, const Exponents& exponents);
+    RankedTree(SpanningTree tree, const Exponents& exponents, StopToken& stop);
 
     SpanningTree tree;
     std::vector<double> lengths;   // exponent of the edge above each node

@@ -73,12 +73,12 @@ void add_row(const Box& box, std::size_t a, std::size_t b, std::vector<double>& 
 }
 
 // Of all pairs of points in different slots.
-Features features_of(const Box& box, std::span<const std::int64_t> slots) {
+Features features_of(const Box& box, std::span<const std::int64_t> slots, StopToken& stop) {
     Features result;
     result.n_linear = box.products ? count_moving(box) : box.vertices.rows - 1;
     result.rows.reserve(box.n_points * (box.n_points - 1) / 2 * (1 + result.n_linear));
     std::vector<double> at_vertices(box.vertices.rows);
-    for (std::size_t a = 0; a < box.n_points; ++a) {
+    for (std::size_t a = 0; a < box.n_points && !stop.stop_requested(); ++a) {
         for (std::size_t b = 0; b < a; ++b) {
             if (slots[a] != slots[b]) add_row(box, a, b, at_vertices, result.rows);
         }
@@ -442,7 +442,7 @@ class MergedPairs {
           at_vertices_(box.vertices.rows) {}
 
     // False if a value moves too much.
-    bool make(bool with_heights);
+    bool make(bool with_heights, StopToken& stop);
     // The mean within a node, of energy linkage.
     void write_within(std::size_t node, double* mean) const;
     Heights heights;
@@ -462,10 +462,10 @@ class MergedPairs {
     std::vector<double> totals_;  // sums over the unordered pairs within every node
 };
 
-bool MergedPairs::make(bool with_heights) {
+bool MergedPairs::make(bool with_heights, StopToken& stop) {
     totals_.assign(forest_.n_nodes * space_.width(), 0.0);
     for (std::size_t node = forest_.n_points; node < forest_.n_nodes; ++node) {
-        if (!make_node(node, with_heights)) return false;
+        if (stop.stop_requested() || !make_node(node, with_heights)) return false;
     }
     return true;
 }
@@ -555,15 +555,16 @@ void MergedPairs::write_within(std::size_t node, double* mean) const {
 }
 
 // Sums, or extremes, over the pairs of points of every pair of slots; false if a value moves too
-// much.
+// much, or if it was stopped.
 bool fill_table(const Box& box, const PolynomialSpace& space, const Ties& ties, const Start& start,
-                RecordMaker& maker, const Features& features, Table& table) {
+                RecordMaker& maker, const Features& features, Table& table, StopToken& stop) {
     const std::size_t width = space.width(), n = box.n_points;
     const auto& slots = start.slots;
     std::vector<double> record(width);
     std::vector<bool> begun(box.kind == Kind::min_max ? table.extremes.size() : 0, false);
     std::size_t i = 0;
     for (std::size_t a = 0; a < n; ++a) {
+        if (stop.stop_requested()) return false;
         for (std::size_t b = 0; b < a; ++b) {
             if (slots[a] == slots[b]) continue;
             if (!maker.make(features.row(i++), record.data())) return false;
@@ -595,12 +596,12 @@ bool fill_table(const Box& box, const PolynomialSpace& space, const Ties& ties, 
 }
 
 // Makes values of sums or extremes.
-void finish_table(const PolynomialSpace& space, const Start& start, Table& table) {
+void finish_table(const PolynomialSpace& space, const Start& start, Table& table, StopToken& stop) {
     const std::size_t width = space.width();
     const auto size = [&](std::size_t slot) -> double {
         return start.forest.size[start.nodes[slot]];
     };
-    for (std::size_t x = 0; x < table.n_slots; ++x) {
+    for (std::size_t x = 0; x < table.n_slots && !stop.stop_requested(); ++x) {
         for (std::size_t z = 0; z < x; ++z) {
             double* pair = table(x, z);
             const double count = size(x) * size(z);
@@ -628,16 +629,17 @@ void set_energy(const PolynomialSpace& space, Table& table, std::size_t x, std::
 }
 
 Models make_models(const Box& box, const PolynomialSpace& space, const Ties& ties,
-                   const Start& start, bool with_heights) {
+                   const Start& start, bool with_heights, StopToken& stop) {
     Models models;
-    const Features features = features_of(box, start.slots);
+    const Features features = features_of(box, start.slots, stop);
+    if (stop.ended()) return models;
     models.movements = movements_of(box, space, features);
     models.table = Table(box.kind, start.nodes.size(), space.width());
     RecordMaker maker(box, space, features);
-    if (!fill_table(box, space, ties, start, maker, features, models.table)) return models;
+    if (!fill_table(box, space, ties, start, maker, features, models.table, stop)) return models;
     if (with_heights || box.kind == Kind::energy) {
         MergedPairs merged(box, space, ties, maker, start.forest);
-        if (!merged.make(with_heights)) return models;
+        if (!merged.make(with_heights, stop)) return models;
         models.heights = std::move(merged.heights);
         if (box.kind == Kind::energy) {
             for (std::size_t slot = 0; slot < start.nodes.size(); ++slot) {
@@ -645,8 +647,8 @@ Models make_models(const Box& box, const PolynomialSpace& space, const Ties& tie
             }
         }
     }
-    finish_table(space, start, models.table);
-    models.complete = true;
+    finish_table(space, start, models.table, stop);
+    models.complete = !stop.ended();
     return models;
 }
 

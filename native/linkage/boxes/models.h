@@ -9,6 +9,7 @@
 #include "linkage/boxes/forest.h"
 #include "linkage/boxes/polynomial.h"
 #include "matrix_view.h"
+#include "stop_token.h"
 
 namespace certune::linkage::boxes {
 
@@ -122,7 +123,7 @@ struct Start {
 };
 
 Models make_models(const Box& box, const PolynomialSpace& space, const Ties& ties,
-                   const Start& start, bool with_heights);
+                   const Start& start, bool with_heights, StopToken& stop);
 
 // The energy of slots x and z from the means, with the sizes of the two clusters.
 void set_energy(const PolynomialSpace& space, Table& table, std::size_t x, std::size_t z,

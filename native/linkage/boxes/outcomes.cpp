@@ -357,7 +357,7 @@ bool Follower::begin() {
     }
     tree_.common.assign(task_.merges.begin(), task_.merges.end());
     const Start start = start_of(forest);
-    Models models = make_models(box_, tree_.space(), ties_, start, task_.n_clusters > 0);
+    Models models = make_models(box_, tree_.space(), ties_, start, task_.n_clusters > 0, stop_);
     tree_.movements = std::move(models.movements);
     if (!models.complete) return false;
     open_.push_back({std::move(models.table), start.nodes, forest, std::move(models.heights), {}});

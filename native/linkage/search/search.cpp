@@ -377,7 +377,7 @@ PointResult solve_at(const Problem& problem, const PointValues& point, ExactLaye
     }
     if (auto labels = chained_at(problem, point, run.tree, run.costs, exact, stop)) {
         result.labels = std::move(*labels);
-    } else if (run.run_at(point)) {
+    } else if (!stop.ended() && run.run_at(point)) {
         result.labels = run.found.take_partitions();
     } else {
         return result;

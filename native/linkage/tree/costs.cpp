@@ -147,7 +147,7 @@ void Costs::cut(const Tree& tree, int root, std::span<std::int64_t> labels) {
 }
 
 std::vector<std::int64_t> prune(const Pruning& pruning, std::span<const std::int64_t> left,
-                                std::span<const std::int64_t> right) {
+                                std::span<const std::int64_t> right, StopToken& stop) {
     const std::size_t n = pruning.reference.rows;
     std::vector<std::int64_t> labels(n);
     std::iota(labels.begin(), labels.end(), 0);
@@ -155,6 +155,7 @@ std::vector<std::int64_t> prune(const Pruning& pruning, std::span<const std::int
     Tree tree({labels, left, right, 0}, n_nodes);
     Costs costs(pruning, tree);
     for (int node = static_cast<int>(n); node < n_nodes; ++node) {
+        if (stop.stop_requested()) return labels;
         const auto here = static_cast<std::size_t>(node);
         const int a = static_cast<int>(left[here]), b = static_cast<int>(right[here]);
         tree.unite(node, a, b);

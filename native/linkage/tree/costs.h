@@ -7,6 +7,7 @@
 #include "linkage/tree/tree.h"
 #include "matrix_view.h"
 #include "numeric/buffer.h"
+#include "stop_token.h"
 
 namespace certune::linkage {
 
@@ -77,6 +78,6 @@ class Costs {
 // Labels of the best pruning of a finished tree: node n + i has the children left[n + i] and
 // right[n + i], children before parents.
 std::vector<std::int64_t> prune(const Pruning& pruning, std::span<const std::int64_t> left,
-                                std::span<const std::int64_t> right);
+                                std::span<const std::int64_t> right, StopToken& stop);
 
 }  // namespace certune::linkage

@@ -168,7 +168,7 @@ def inverse_diagonal(done: Elimination) -> Reals:
 
 def class_energies(done: Elimination) -> Reals:
     """Return the Dirichlet energies (n_classes,) of the harmonic functions."""
-    return core.class_energies(done)
+    return core.class_energies(done, current_stop())
 
 
 def chebyshev_coefficients(values: npt.ArrayLike) -> Reals:
@@ -246,7 +246,7 @@ def path_maxima(exponents: Exponents, tree: SpanningTree) -> Reals:
 
 def ranked_tree(tree: SpanningTree, exponents: Exponents) -> RankedTree:
     """Sort the edges of a tree that reaches all nodes by their exponents."""
-    return core.rank_tree(tree, _pair(exponents))
+    return core.rank_tree(tree, _pair(exponents), current_stop())
 
 
 def margins(settings: Sequence[Exponents], maxima: Sequence[Reals]) -> Exponents:
@@ -258,13 +258,13 @@ def margins(settings: Sequence[Exponents], maxima: Sequence[Reals]) -> Exponents
     first = settings[0]
     lowest = np.full(first[0].shape, np.inf), np.full(first[1].shape, np.inf)
     for exponents, largest in zip(settings, maxima, strict=True):
-        core.lower_margins(_pair(exponents), reals(largest), lowest)
+        core.lower_margins(_pair(exponents), reals(largest), lowest, current_stop())
     return lowest
 
 
 def tail_of_margins(joined: Joined, edge_margins: Exponents) -> Reals:
     """Return for k = 0, ..., 64 the sum of exp(-g) over the edges with a margin g > k."""
-    return core.tail_of_margins(_flags(joined), _pair(edge_margins))
+    return core.tail_of_margins(_flags(joined), _pair(edge_margins), current_stop())
 
 
 def ranges_of_strong(
@@ -295,6 +295,7 @@ def ranges_of_strong(
         cutoff,
         tree,
         integers(groups),
+        current_stop(),
     )
 
 
@@ -316,12 +317,12 @@ def path_below(exponents: Exponents, tree: RankedTree, groups: npt.ArrayLike) ->
 
     ``groups`` belong to ranks; -inf if there is one group only.
     """
-    return core.path_below(_pair(exponents), tree, integers(groups))
+    return core.path_below(_pair(exponents), tree, integers(groups), current_stop())
 
 
 def crossing_sum(exponents: Exponents, joined: Joined, below: Reals) -> float:
     """Return the sum of exp(below - exponent) over all edges; `below` is (n + 1, n + 1)."""
-    return core.crossing_sum(_pair(exponents), _flags(joined), reals(below))
+    return core.crossing_sum(_pair(exponents), _flags(joined), reals(below), current_stop())
 
 
 def leak_sums(
@@ -344,6 +345,7 @@ def leak_sums(
         cutoff,
         reals(maxima),
         reals(below),
+        current_stop(),
     )
 
 
@@ -523,7 +525,8 @@ def rule_out(
     close : bool array of shape (n,)
         Whether two possible classes are close.
     """
-    room, close = core.rule_out(reals(values), reals(errors), integers(truth), possible)
+    own = reals(values), reals(errors), integers(truth)
+    room, close = core.rule_out(*own, possible, current_stop())
     return room, close.view(np.bool_)
 
 
@@ -533,4 +536,4 @@ def conflicts(room: npt.ArrayLike) -> int:
     Rows of `room` (rows, vertices) are linear functions by their values at the vertices of a box.
     Two exclude each other if a mixture of both is negative at every vertex.
     """
-    return core.conflicts(reals(room))
+    return core.conflicts(reals(room), current_stop())

@@ -377,7 +377,8 @@ def polish(
 
 def may_tie(kind: int, pairs: PairFunctions, marks: Marks, t: float) -> bool:
     """Tell whether two cluster pairs could be exactly equally near at t; False is a proof."""
-    return core.may_tie(kind, pairs.bound, np.ascontiguousarray(marks, dtype=np.uint8), t)
+    own = np.ascontiguousarray(marks, dtype=np.uint8)
+    return core.may_tie(kind, pairs.bound, own, t, current_stop())
 
 
 def ranked_leaves(
@@ -444,7 +445,8 @@ def prune(pruning: Pruning, left: Integers, right: Integers) -> Integers:
     that gives the left child fewer clusters counts. O(n^2 + n k^2).
     """
     objective, reference, k = pruning
-    return core.prune(objective, integers(reference), integers(left), integers(right), k)
+    own = integers(reference), integers(left), integers(right)
+    return core.prune(objective, *own, k, current_stop())
 
 
 def merge_values(kind: int, values: Reals, left: Integers, right: Integers) -> Reals:
