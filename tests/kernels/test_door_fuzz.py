@@ -8,7 +8,6 @@ beyond its arrays.
 
 import inspect
 import math
-import random
 import time
 
 import numpy as np
