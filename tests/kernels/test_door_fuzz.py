@@ -66,6 +66,13 @@ def exponents():
     return symmetric(), reals(N, M)
 
 
+def halving(count):
+    """Return the matrix that takes coefficients on [-1, 1] to those on [-1, 0]."""
+    nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
+    on_half = np.polynomial.chebyshev.chebvander(0.5 * (nodes - 1.0), count - 1)
+    return np.linalg.solve(np.polynomial.chebyshev.chebvander(nodes, count - 1), on_half)
+
+
 def elimination():
     work = np.triu(reals(N, N), 1), reals(N, M), np.zeros(N)
     assert core.graph.eliminate(work, Stop())
@@ -95,7 +102,7 @@ GRAPH = {
     "inverse_diagonal": lambda: (elimination(), stop()),
     "class_energies": lambda: (elimination(), stop()),
     "chebyshev_coefficients": lambda: (reals(5, 3), stop()),
-    "settle": lambda: (reals(N, M, 5), trues(N, M), reals(N) * 1e-9, np.eye(5), stop()),
+    "settle": lambda: (reals(N, M, 5), trues(N, M), reals(N) * 1e-9, halving(5), stop()),
     "spanning_tree": lambda: (exponents(), joined(), stop()),
     "gates": lambda: (joined(), stop()),
     "path_maxima": lambda: (exponents(), spanning_tree(), stop()),
@@ -598,12 +605,9 @@ def test_strange_arguments_are_answered_or_refused(room, name):
         owner = getattr(owner, part)
     function = getattr(owner, name.split(".")[-1])
     arguments = CALLS[room][name]
-    try:
-        function(*arguments())
-    except TypeError:
-        raise AssertionError("the plain call is refused") from None
-    count = len(arguments())
-    for i in range(count):
+    # The plain call is accepted, however busy the machine is.
+    function(*(Stop() if isinstance(own, Stop) else own for own in arguments()))
+    for i in range(len(arguments())):
         for other in in_place_of(arguments()[i]):
             own = arguments()
             changed = (*own[:i], other, *own[i + 1 :])
