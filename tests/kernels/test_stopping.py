@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+import certune._core as core
 from certune._core import Stop, TimeIsUp
 from certune.deadline import check_time, current_stop, under, until
 from certune.kernels.graph import Elimination, inverse_diagonal
@@ -100,3 +101,42 @@ def test_a_thread_is_ended_by_its_stop():
     stop.set()
     thread.join()
     assert outcome == ["ended"]
+
+
+def large_soft_models(stop):
+    n, n_classes = 1000, 20
+    work = Elimination.room_for(n, n_classes)
+    work.weights[:] = work.sums[:] = 1.0
+    joined, to_labelled = np.ones((n, n), dtype=bool), np.ones((n, n_classes), dtype=bool)
+    edges = np.ones((1, n, n)), np.ones((1, n, n_classes)), joined, to_labelled
+    classes = np.arange(n_classes), n_classes
+    box = np.ones(1), np.full((2, 1), 1e-3), 1.0, 1.0
+    core.graph.soft_models((*edges, *classes), work, work.classes, box, (1e-9,) * 3, stop)
+
+
+def large_conflicts(stop):
+    core.graph.conflicts(np.random.default_rng(0).uniform(0.0, 1.0, (2000, 16)), stop)
+
+
+def large_tree_at_a_point(stop):
+    n = 1500
+    values = np.add.outer(np.arange(n), np.arange(n)) + 1.0
+    codes, nothing = np.zeros((n, n), dtype=np.uint64), np.zeros(2 * n - 1, dtype=np.int64)
+    pairs = core.linkage.PairFunctions(
+        2, values, values, (1.0, 0.5), 1e-15, (codes, False), np.arange(n), True
+    )
+    problem = core.linkage.Problem(
+        1, pairs, (0.0, 1.0), (np.arange(n), nothing, nothing, 0), (3, codes[:0].view(np.int64), 5)
+    )
+    core.linkage.solve_at(problem, 1.0, values, 1e-12, lambda *_: 2, None, stop)
+
+
+@pytest.mark.parametrize("call", [large_soft_models, large_conflicts, large_tree_at_a_point])
+def test_a_stop_that_is_set_is_heeded_in_every_loop(call):
+    """What comes after the first loop takes more than half a second, or far more, in each."""
+    stop = Stop()
+    stop.set()
+    begin = time.process_time()
+    with pytest.raises(TimeIsUp):
+        call(stop)
+    assert time.process_time() - begin < 0.4
