@@ -4,7 +4,7 @@ Writes three pictures into the given folder (default: the current one): the accu
 problem as a function of the bandwidth with all its pieces, the mean over problems with the optimal
 set, and the graph of one problem at the optimum.
 
-    python examples/harmonic_labeling.py [folder]
+    python examples/harmonic_labeling.py [folder] [number of problems]
 """
 
 import sys
@@ -94,7 +94,9 @@ def draw_graph(family, instance, sigma, path):
 
 def main():
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    instances = ct.datasets.digits_labeling(8, n_per_class=40, n_labeled_per_class=3)
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 8
+    sizes = {"n_per_class": 40, "n_labeled_per_class": 3}
+    instances = ct.datasets.digits_labeling(count, **sizes)
     family = ct.HarmonicLabeling(sigma=(0.1, 5))
     result = ct.tune(family, instances)
     print(result)
@@ -102,7 +104,7 @@ def main():
     draw_one(result.duals[hardest], instances[hardest].name, folder / "one_problem.png")
     draw_mean(result, folder / "mean.png")
     draw_graph(family, instances[hardest], result.best_params["sigma"], folder / "graph.png")
-    held_out = ct.datasets.digits_labeling(8, n_per_class=40, n_labeled_per_class=3, random_state=1)
+    held_out = ct.datasets.digits_labeling(count, **sizes, random_state=1)
     print(f"held out: {result.evaluate(held_out)}")
 
 

@@ -6,7 +6,7 @@ On the training instances certune tunes the exponent of power-mean linkage and t
 metrics together, with a proved bound. On held-out instances the tuned setting is compared with
 single, average and complete linkage in either metric.
 
-    python examples/learned_weights.py [--instances 20] [--picture cells.png]
+    python examples/learned_weights.py [--instances 20] [--picture cells.png] [--resolution 128]
 """
 
 import argparse
@@ -51,14 +51,14 @@ def two_views(rng, number, n_classes=4, n_per_class=10):
     )
 
 
-def draw(family, training, best, path):
+def draw(family, training, best, path, resolution):
     """Map one instance, and the mean over all of them."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(13, 5), layout="constrained")
     mark = [(best["alpha"], best["weights"][1], "tuned")]
-    ct.cell_map(family, training[:1], resolution=128).plot(ax=axes[0], points=mark)
-    mean = ct.cell_map(family, training, resolution=64)
+    ct.cell_map(family, training[:1], resolution=resolution).plot(ax=axes[0], points=mark)
+    mean = ct.cell_map(family, training, resolution=resolution // 2)
     mean.plot(ax=axes[1], points=mark)
     figure.savefig(path, dpi=150)
     print(f"cell maps of one instance and of the mean: {path}")
@@ -70,6 +70,7 @@ def main():
     parser.add_argument("--held-out", type=int, default=100)
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--picture")
+    parser.add_argument("--resolution", type=int, default=128)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     training = [two_views(rng, number) for number in range(options.instances)]
@@ -92,7 +93,7 @@ def main():
     print(f"the tuned setting {verdict} the best single metric ({best_single:.4f})")
 
     if options.picture:
-        draw(family, training, result.best_params, options.picture)
+        draw(family, training, result.best_params, options.picture, options.resolution)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Ten splits of the breast cancer data stand for ten clinics. The example draws th
 coefficients of the first one, the exact validation curves of all, and their mean with its proved
 optimum beside the choice of a grid, as scikit-learn's users would make it.
 
-    python examples/logistic_path.py [folder for the pictures, default certune-logistic]
+    python examples/logistic_path.py [folder for the pictures] [number of clinics]
 """
 
 import sys
@@ -89,7 +89,9 @@ def main():
 
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "certune-logistic")
     folder.mkdir(parents=True, exist_ok=True)
-    instances = ct.datasets.breast_cancer_classification(10)
+    instances = ct.datasets.breast_cancer_classification(
+        int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    )
     draw_coefficients(folder / "coefficients.png", instances[0], load_breast_cancer().feature_names)
 
     family = ct.RegularizedLogistic("l2", lam=LAM, standardize=True)

@@ -1,6 +1,6 @@
 """Tune linkage clustering while instances arrive: regret vanishes, and the run can be stopped.
 
-python examples/online_linkage.py [folder for pictures and state]
+python examples/online_linkage.py [folder for pictures and state] [rounds]
 """
 
 import sys
@@ -16,12 +16,12 @@ def digits(rng):
     return ct.datasets.digits_clustering(1, n_classes=3, n_per_class=6, random_state=rng)[0]
 
 
-def main(folder):
+def main(folder, n_rounds):
     family = ct.Linkage("power-mean", alpha=(-10, 10))
     duals = []
     with ct.OnlineTuner(family, random_state=0, state=folder / "state") as tuner:
         print(f"{tuner.n_rounds} rounds are in {folder / 'state'}")
-        for instance in islice(independent(digits, 0), tuner.n_rounds, 150):
+        for instance in islice(independent(digits, 0), tuner.n_rounds, n_rounds):
             params = tuner.propose()  # chosen before the instance is looked at
             finished = tuner.update(instance)
             duals.append(finished.duals[0])
@@ -37,7 +37,7 @@ def main(folder):
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
-        main(Path(sys.argv[1]))
+        main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 150)
     else:
         with tempfile.TemporaryDirectory() as temporary:
-            main(Path(temporary))
+            main(Path(temporary), 150)

@@ -24,7 +24,7 @@ TUTORIALS = [
 LOOKED_AT = {"harmonic_labeling", "learned_weights", "logistic_path", "whole_numbers_and_words"}
 EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.py") if p.stem not in LOOKED_AT)
 # Sizes below those that a reader gets.
-ARGUMENTS = {"online_logistic": ["20"]}
+ARGUMENTS = {"online_linkage": ["pictures", "60"], "online_logistic": ["20"]}
 
 
 def code_of(tutorial):

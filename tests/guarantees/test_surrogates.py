@@ -123,7 +123,7 @@ def test_guarantees_of_smooth_samples_hold_often_enough():
     # E u(t) = 1/2 for all t: what tuning gains is optimism.
     rng = np.random.default_rng(5)
     failures = 0
-    for _ in range(30):
+    for _ in range(15):
         duals = lines(rng.uniform(-1, 1, 30).tolist())
         landscape = ct.mean(duals)
         tuned = Tuned(landscape.enclose_exact(landscape.best_point)[0], 30, *RANGE)
@@ -134,8 +134,8 @@ def test_guarantees_of_smooth_samples_hold_often_enough():
         assert found.simple.expected_utility > 0.1
         holds = found.expected_utility <= 0.5 <= found.best_possible
         failures += not (holds and found.simple.expected_utility <= 0.5)
-    # 6 are allowed on average; a valid guarantee has more than 15 with chance < 1e-4.
-    assert failures <= 15
+    # 3 are allowed on average; a valid guarantee has more than 10 with chance < 1e-4.
+    assert failures <= 10
 
 
 def test_the_surrogate_class_has_its_formula():

@@ -109,7 +109,7 @@ def slotwise_sum(summands: list[PiecewiseFunction]) -> PiecewiseFunction:
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(functions(), min_size=1, max_size=5))
 def test_sum_is_the_slotwise_sum(summands: list[PiecewiseFunction]) -> None:
     result = sum_of(summands)
@@ -117,7 +117,7 @@ def test_sum_is_the_slotwise_sum(summands: list[PiecewiseFunction]) -> None:
     assert result == slotwise_sum(summands)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(functions(SMALL), min_size=2, max_size=5))
 def test_sum_of_small_integers_is_the_slotwise_sum(summands: list[PiecewiseFunction]) -> None:
     assert sum_of(summands) == slotwise_sum(summands)

@@ -364,8 +364,8 @@ def test_killed_runs_are_continued_bit_by_bit(capfd):
     script = importlib.util.module_from_spec(spec)
     sys.modules["killed_runs"] = script
     spec.loader.exec_module(script)
-    counts = script.campaign(6, seed=1)
-    assert counts["killed"] == 6, capfd.readouterr().err
+    counts = script.campaign(3, seed=1)
+    assert counts["killed"] == 3, capfd.readouterr().err
 
 
 def test_events_of_the_journal(family, tmp_path):

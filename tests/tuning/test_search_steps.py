@@ -16,8 +16,8 @@ from certune.tuning.search_steps import number_data, number_from
 
 def instance(seed):
     rng = np.random.default_rng(seed)
-    target = np.arange(12) % 3
-    sets = [rng.normal(size=(12, 2)) * (1 + i) + 0.8 * target[:, None] for i in range(2)]
+    target = np.arange(9) % 3
+    sets = [rng.normal(size=(9, 2)) * (1 + i) + 0.8 * target[:, None] for i in range(2)]
     distances = [np.linalg.norm(points[:, None] - points[None], axis=-1) for points in sets]
     return ct.ClusteringInstance(distances=distances, target=target, k=3, name=f"number {seed}")
 
@@ -98,7 +98,7 @@ def test_a_killed_search_ends_as_if_nothing_had_happened(family, whole, folder):
     content = path.read_bytes()
     bounds = len(family.calls)
     draw = random.Random(3)
-    for end in sorted(draw.randrange(len(content)) for _ in range(6)):
+    for end in sorted(draw.randrange(len(content)) for _ in range(4)):
         path.write_bytes(content[:end])
         family.calls.clear()
         with pytest.warns(UserWarning, match="is not whole"):
