@@ -39,7 +39,10 @@ def run(tmp_path, monkeypatch, capsys):
 
     def run(script, *arguments):
         monkeypatch.setattr(sys, "argv", [str(script), *arguments])
-        runpy.run_path(str(script), run_name="__main__")
+        try:
+            runpy.run_path(str(script), run_name="__main__")
+        except SystemExit as end:
+            assert not end.code
         return capsys.readouterr().out
 
     yield run
