@@ -220,6 +220,11 @@ def test_a_run_can_be_repeated_from_its_scenario(run, place):
 
 def test_a_changed_certificate_is_not_verified(run, place):
     run("tune", "linkage", "data", "--target", "label", *FAST, "--out", "run", "-q")
+    certificate = place / "run" / "certificate.json"
+    honest = certificate.read_text()
+    certificate.write_text(honest.replace('"checksum": "', '"checksum": "0'))
+    assert "changed after it was written" in run("verify", "run", exit_code=3).stdout
+    certificate.write_text(honest)
     path = place / "data" / "d0.csv"
     path.write_text(path.read_text().replace("c0", "c1", 1))
     assert "NOT VERIFIED" in run("verify", "run", exit_code=3).stdout

@@ -307,7 +307,7 @@ def test_a_torn_file_is_refused(path, share):
         (b"[1, 2]", "written by something else"),
         (b'{"format": "certune certificate", "format_version": 99}', "format version 99"),
         (b'{"format": "certune certificate", "format_version": 3}', "must have the fields"),
-        (b'{"format": "certune box certificate"}', "it is a certune box certificate"),
+        (b'{"format": "certune box certificate"}', "read it with BoxCertificate.load, or"),
     ],
 )
 def test_a_foreign_file_is_refused(path, content, message):

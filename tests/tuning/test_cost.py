@@ -63,6 +63,18 @@ def test_instances_of_one_size_are_expected_to_take_what_they_took():
     assert model.memory_of([(40, 1, 3)], False)[0] == pytest.approx(1.6e6, rel=0.05)
 
 
+def test_objects_without_arrays_are_not_expected_to_fill_the_memory():
+    model = CostModel.empty().with_instances([()] * 20, [0.1] * 20, [0] * 10 + [2000] * 10)
+    assert model.memory_of([()], keeps_distances=False)[0] < 1e6
+
+
+def test_what_was_learned_of_things_of_different_kinds_is_no_reason_for_fear():
+    stored = CostModel.empty().with_instances([()] * 2, [0.1] * 2, [1000, 1000])
+    odd = np.array([*stored.memory[:-1], 2000.0])  # sums of a file that others wrote
+    model = CostModel(stored.count, stored.moments, stored.seconds, odd)
+    assert model.memory_of([()], keeps_distances=False)[0] < 1e6
+
+
 def test_old_instances_fade():
     model = CostModel.empty()
     for seconds in [1.0] * 3 + [3.0] * 6:

@@ -16,7 +16,6 @@ from certune.errors import CertificateError, InputError
 
 if TYPE_CHECKING:
     from certune.report.online_findings import OnlineFindings
-    from certune.tuning import BoxCertificate, Certificate
 
 RUN = click.argument("run", type=click.Path(path_type=Path))
 
@@ -105,9 +104,7 @@ def verify(run: Path, as_json: bool) -> None:
     problem = read_problem(read_scenario(run / SCENARIO))
     try:
         with stage("checking every claim of the certificate", as_json):
-            found = verify_certificate(
-                _read_certificate(run / CERTIFICATE), problem.family, problem.tuning
-            )
+            found = verify_certificate(run / CERTIFICATE, problem.family, problem.tuning)
     except CertificateError as error:
         _say(as_json, False, str(error))
         sys.exit(NOT_VERIFIED)
@@ -126,15 +123,6 @@ def _say(as_json: bool, verified: bool, text: str) -> None:
         click.echo(json.dumps({"verified": verified, "text": text}))
     else:
         click.echo(text if verified else f"NOT VERIFIED: {text}")
-
-
-def _read_certificate(path: Path) -> Certificate | BoxCertificate:
-    from certune.tuning import BoxCertificate, Certificate
-
-    try:
-        return Certificate.load(path)
-    except CertificateError:
-        return BoxCertificate.load(path)
 
 
 def _written_report(run: Path, target: Path | None) -> Path:

@@ -4,7 +4,8 @@
 proved for every point; between two of them lies a bracket, in which the sign changes or could not
 be decided.  Signs are proved with balls over whole intervals (natural and mean-value form), roots
 of monotone functions are found by Newton's method in floats and enclosed by two certified signs,
-and a function that vanishes identically is recognised by its normal form.
+a rational function with a root of higher order is left to exact polynomials, and a function that
+vanishes identically is recognised by its normal form.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import NamedTuple
+from heapq import heappop, heappush
+from operator import attrgetter
 
 import flint
 from flint import arb
@@ -21,11 +23,13 @@ from flint import arb
 from certune.exact.dyadics import floats_between, is_simple, simplest
 from certune.kernels.programs import Tape, crossing, sign_at
 from certune.pfaffian.affine import Affine, affine_difference, place_of, score_lines
+from certune.pfaffian.cells import Cell
 from certune.pfaffian.evaluation import Jet, ball_sign, is_nowhere_defined, jet
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.graph import postorder
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.operations import ADD, DIVIDE, INTEGER_POWER, MULTIPLY, SUBTRACT
+from certune.pfaffian.rational import rational_signs
 from certune.pfaffian.scaling import scaled_difference
 from certune.pfaffian.tapes import tape_of
 
@@ -37,37 +41,21 @@ _NARROW = 1e-12
 # Share of a whole line that is narrow, too, if the line is very short.
 _NARROW_SHARE = 2.0**-6
 _MOST_CELLS = 2000
+# After so many, a rational function is left to exact polynomials.
+_FEW_CELLS = 64
 _SHORT = 1e-6
 _NEWTON_STEPS = 40
 # Floats in a bracket that are tried as roots of a rational function.
 _MOST_FLOATS = 8
 
 
+_ends = attrgetter("low", "high")
 _ARITHMETIC = (None, ADD, SUBTRACT, MULTIPLY, DIVIDE, INTEGER_POWER)
 
 
 def is_rational(node: Expression) -> bool:
     """Tell whether an expression is a rational function with rational coefficients."""
     return all(item.operation in _ARITHMETIC for item in postorder([node]))
-
-
-class Cell(NamedTuple):
-    """A closed interval with the sign of the function, or a bracket.
-
-    Parameters
-    ----------
-    low, high : float
-        The ends.
-    sign : int or None
-        The sign at every point; None on a bracket.
-    root : float or None
-        On a bracket, the one root if it is known exactly.
-    """
-
-    low: float
-    high: float
-    sign: int | None
-    root: float | None = None
 
 
 class SignMap:
@@ -215,18 +203,18 @@ class Line:
             line = affine_difference(first, second)
             cells = None if line is None else _cells_of_line(line, self.name, low, high)
             if cells is None:
-                cells = list(self._cells(scaled_difference(first, second), low, high))
+                cells = self._cells(scaled_difference(first, second), low, high)
             elif len(cells) == 3 and cells[1].root is None and line and not line.is_exact:
                 # Irrational coefficients may still have a simple root, such as that of a tie.
                 before, after = cells[1].low, cells[1].high
                 if is_simple(simplest(before, after)):
-                    cells = list(self._cells(scaled_difference(first, second), low, high))
+                    cells = self._cells(scaled_difference(first, second), low, high)
         return SignMap(cells)
 
     def sign_map(self, node: Expression, low: float, high: float) -> SignMap:
         """Return the sign of an expression on an interval."""
         with flint.ctx.workprec(_PRECISION):
-            return SignMap(list(self._cells(node, low, high)))
+            return SignMap(self._cells(node, low, high))
 
     def _on(self, node: Expression, low: float, high: float) -> Jet:
         if len(self._shared) > _MOST_CELLS:
@@ -254,57 +242,72 @@ class Line:
                 sign = ball_sign(self._at(node, t).value)
         return sign
 
-    def _cells(self, node: Expression, low: float, high: float) -> Iterator[Cell]:
-        stack = [(low, high)]
-        used = 0
+    def _cells(self, node: Expression, low: float, high: float) -> list[Cell]:
+        """Cells of a function, from intervals that are cut until all is known or they are many.
+
+        The widest comes first, so that a place where cutting has no end leaves a narrow bracket.
+        """
+        found: list[Cell] = []
+        pending = [(low - high, low, high)]
         tape = self._tape(node)
         # A line that is itself narrow, as a window of a proof beside a pole, is cut as well.
         finest = _NARROW_SHARE * (high - low)
-        while stack:
-            first, last = stack.pop()
-            used += 1
-            if tape is not None:
-                ends = tape.on_interval(first, last)
-                if ends[0] > 0.0 or ends[1] < 0.0:
-                    yield Cell(first, last, 1 if ends[0] > 0.0 else -1)
-                    continue
-                is_known = -math.inf < ends[0] and ends[1] < math.inf
-                if is_known and (ends[2] > 0.0 or ends[3] < 0.0):
-                    yield from self._monotone(node, first, last)
-                    continue
-                # Only on short intervals balls know more than doubles.
-                is_wide = last - first > _SHORT * max(1.0, abs(first))
-                if is_known and is_wide and 1 < used <= _MOST_CELLS:
-                    cut = first + _CUT * (last - first)
-                    stack += [(cut, last), (first, cut)]
-                    continue
-            value, slope = self._on(node, first, last)
-            sign = ball_sign(value)
-            if slope is None:
-                # Without the parameter the expression is a number.
-                yield Cell(first, last, node.sign())
-                continue
-            middle = 0.5 * first + 0.5 * last
-            if sign in (None, 0) and value.is_finite():
-                centre = self._at(node, middle).value
-                reach = arb(first).union(arb(last)) - arb(middle)
-                sign = ball_sign(centre + slope * reach)
-            if sign in (-1, 1):
-                yield Cell(first, last, sign)
-            elif used == 1 and self._vanishes(node, first + _CUT * (last - first)):
-                yield Cell(first, last, 0)
-            elif ball_sign(slope) in (-1, 1):
-                yield from self._monotone(node, first, last)
-            elif not value.is_finite() and self._is_undefined(node, first, last):
-                yield Cell(first, last, None)
-            elif used > _MOST_CELLS or last - first <= min(_NARROW * max(1.0, abs(first)), finest):
-                yield Cell(first, last, None)
+        for used in range(1, _MOST_CELLS + 1):
+            if used == _FEW_CELLS:
+                exact = rational_signs(node, low, high)
+                if exact is not None:
+                    return exact
+            _, first, last = heappop(pending)
+            cells = self._cells_at_once(node, tape, first, last, used == 1)
+            cut = first + _CUT * (last - first)
+            if cells is None and not (
+                first < cut < last and last - first > min(_NARROW * max(1.0, abs(first)), finest)
+            ):
+                cells = [Cell(first, last, None)]
+            if cells is None:
+                heappush(pending, (first - cut, first, cut))
+                heappush(pending, (cut - last, cut, last))
             else:
-                cut = first + _CUT * (last - first)
-                if first < cut < last:
-                    stack += [(cut, last), (first, cut)]
-                else:
-                    yield Cell(first, last, None)
+                found += cells
+            if not pending:
+                break
+        found += [Cell(first, last, None) for _, first, last in pending]
+        return sorted(found, key=_ends)
+
+    def _cells_at_once(
+        self, node: Expression, tape: Tape | None, first: float, last: float, is_whole: bool
+    ) -> list[Cell] | None:
+        """Cells of an interval that need no cut, None if it does."""
+        if tape is not None:
+            ends = tape.on_interval(first, last)
+            if ends[0] > 0.0 or ends[1] < 0.0:
+                return [Cell(first, last, 1 if ends[0] > 0.0 else -1)]
+            is_known = -math.inf < ends[0] and ends[1] < math.inf
+            if is_known and (ends[2] > 0.0 or ends[3] < 0.0):
+                return list(self._monotone(node, first, last))
+            # Only on short intervals balls know more than doubles.
+            is_wide = last - first > _SHORT * max(1.0, abs(first))
+            if is_known and is_wide and not is_whole:
+                return None
+        value, slope = self._on(node, first, last)
+        sign = ball_sign(value)
+        if slope is None:
+            # Without the parameter the expression is a number.
+            return [Cell(first, last, node.sign())]
+        if sign in (None, 0) and value.is_finite():
+            middle = 0.5 * first + 0.5 * last
+            centre = self._at(node, middle).value
+            reach = arb(first).union(arb(last)) - arb(middle)
+            sign = ball_sign(centre + slope * reach)
+        if sign in (-1, 1):
+            return [Cell(first, last, sign)]
+        if is_whole and self._vanishes(node, first + _CUT * (last - first)):
+            return [Cell(first, last, 0)]
+        if ball_sign(slope) in (-1, 1):
+            return list(self._monotone(node, first, last))
+        if not value.is_finite() and self._is_undefined(node, first, last):
+            return [Cell(first, last, None)]
+        return None
 
     def _is_undefined(self, node: Expression, first: float, last: float) -> bool:
         """Is the function proved to be defined nowhere? Then splitting helps no further."""

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from certune.deadline import check_time
 from certune.errors import CertuneError, InputError, UndecidedError
 from certune.exact.dyadics import floats_between, is_simple, simplest
+from certune.pfaffian.cells import Cell
 from certune.pfaffian.decisions import (
     AT_A_POINT,
     Oracle,
@@ -35,7 +36,7 @@ from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.expressions import Expression, constant, parameter
 from certune.pfaffian.kinetic import KineticKeys, KineticWinner
 from certune.pfaffian.programs import exact_number
-from certune.pfaffian.signs import Cell, Line, SignMap
+from certune.pfaffian.signs import Line, SignMap
 
 _MOST_OUTCOMES = 64
 # Floats inside a gap at which the program is run if something special may happen there.

@@ -40,8 +40,12 @@ N_SIZES = 3
 # reference distances: some 40 bytes for a pair of points. How long one takes nobody can say before.
 USUAL_SECONDS = (-10.0, 2.0, 1.0, 0.5), (10.0, 0.5, 0.5, 0.5)
 USUAL_BYTES = (math.log(40.0), 2.0, 0.8, 0.0), (0.5, 0.2, 0.2, 0.2)
+# Objects without arrays count as so large; of most of them nobody knows better.
+LEAST_BYTES = 1000.0
 # Standard deviation of a single instance around the fit, before any is known.
 SCATTER = 0.5
+# Instances of one size that differ by more than this, in logarithms, are not of one kind.
+MOST_SCATTER = 2.0
 
 # What a file of somebody else can raise.
 _UNUSABLE = (
@@ -84,7 +88,8 @@ class CostModel:
         """Return the model that has seen further instances."""
         rows = regressors(sizes)
         logs = [
-            np.log(np.maximum(np.array(of, dtype=np.float64), 1e-9)) for of in (seconds, memory)
+            np.log(np.maximum(np.array(of, dtype=np.float64), least))
+            for of, least in ((seconds, 1e-9), (memory, LEAST_BYTES))
         ]
         sums = [np.append(rows.T @ y, y @ y) for y in logs]
         kept = min(1.0, MOST_INSTANCES / max(1.0, self.count + len(rows)))
@@ -119,7 +124,7 @@ class CostModel:
         normal = self.moments + precision
         found = np.linalg.solve(normal, sums[:-1] + precision @ mean)
         square = float(sums[-1] - 2 * found @ sums[:-1] + found @ self.moments @ found)
-        scatter = (max(0.0, square) + SCATTER**2) / (self.count + 1.0)
+        scatter = min((max(0.0, square) + SCATTER**2) / (self.count + 1.0), MOST_SCATTER**2)
         return np.asarray(np.exp(np.clip(rows @ found + 0.5 * scatter, -60.0, 60.0)))
 
     def to_json(self) -> dict[str, Any]:

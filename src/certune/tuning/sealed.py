@@ -157,9 +157,16 @@ class SealedCertificate(Carded, ABC):
         known = stored if isinstance(stored, Mapping) else {}
         if known.get("format") != cls.FORMAT_NAME:
             other = known.get("format")
-            kind = f"it is a {other}" if isinstance(other, str) else "no certificate"
+            for kind in SealedCertificate.__subclasses__():
+                if other == kind.FORMAT_NAME:
+                    raise CertificateError(
+                        f"this is a {other}, not a {cls.FORMAT_NAME}: read it with "
+                        f"{kind.__name__}.load, or give its path to certune.verify, which takes "
+                        "every kind."
+                    )
+            words = f"it is a {other}" if isinstance(other, str) else "no certificate"
             raise CertificateError(
-                f"this is not a {cls.FORMAT_NAME} ({kind[:60]}): it was written by something else."
+                f"this is not a {cls.FORMAT_NAME} ({words[:60]}): it was written by something else."
             )
         if known.get("format_version") != cls.FORMAT_VERSION:
             raise CertificateError(
