@@ -19,6 +19,7 @@ from certune.kernels.programs import Coefficients
 from certune.pfaffian.evaluation import ball_of, ball_sign, enclose, memory_of
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.graph import postorder
+from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.operations import ADD, DIVIDE, EXP, MULTIPLY, POWER, SUBTRACT
 from certune.pfaffian.scaling import is_positive, logarithm
 
@@ -57,10 +58,10 @@ class Affine(NamedTuple):
 
         The sign is None where both signs occur.
         """
-        low = high = _near(self.offset)
+        low = high = nearest(self.offset)
         size = abs(low)
         for name, slope in self.slopes.items():
-            number, (first, last) = _near(slope), ranges[name]
+            number, (first, last) = nearest(slope), ranges[name]
             ends = number * first, number * last
             low, high = low + min(ends), high + max(ends)
             size += max(map(abs, ends))
@@ -76,6 +77,25 @@ class Affine(NamedTuple):
     def minus(self, other: Affine) -> Affine:
         """Return the difference of two affine functions."""
         return _combined(self, other, _minus)
+
+    def plus(self, other: Affine) -> Affine:
+        """Return the sum of two affine functions."""
+        return _combined(self, other, _plus)
+
+    def times(self, factor: Fraction) -> Affine:
+        """Return a multiple."""
+        return _scaled(self, factor, _times)
+
+    def highest_on(self, ranges: Mapping[str, tuple[float, float]]) -> Any:
+        """Return the largest value on a box as a fraction, or a ball with an upper bound of it."""
+        highest = self.offset
+        for name, slope in self.slopes.items():
+            ends = [_times(slope, Fraction(end)) for end in ranges[name]]
+            if isinstance(slope, Fraction):
+                highest = _plus(highest, max(ends))
+            else:
+                highest = _plus(highest, ends[0].max(ends[1]))
+        return highest
 
 
 def affine_form(node: Expression) -> Affine | None:
@@ -98,11 +118,25 @@ def affine_difference(first: Expression, second: Expression) -> Affine | None:
     """
     scaled = [_scaled_form(side) for side in (first, second)]
     if scaled[0] is not None and scaled[1] is not None:
-        return scaled[0].minus(scaled[1])
+        return _with_zeros(scaled[0].minus(scaled[1]), first, second)
     plain = [affine_form(side) for side in (first, second)]
     if plain[0] is not None and plain[1] is not None:
         return plain[0].minus(plain[1])
     return None
+
+
+def _with_zeros(line: Affine, first: Expression, second: Expression) -> Affine:
+    """The difference of two logarithms with slopes that are known to be 0, where balls are not."""
+    open_names = [
+        name
+        for name, slope in line.slopes.items()
+        if not isinstance(slope, Fraction) and ball_sign(slope) is None
+    ]
+    if not open_names:
+        return line
+    difference = logarithm(first) - logarithm(second)
+    zeros = {name: Fraction(0) for name in open_names if is_zero(difference.derivative(name))}
+    return line._replace(slopes={**line.slopes, **zeros})
 
 
 def _scaled_form(node: Expression) -> Affine | None:
@@ -163,8 +197,8 @@ def _composed(item: Expression) -> Affine | None:
     return None
 
 
-def _near(number: Any) -> float:
-    """A float within two units of a coefficient, nan if there is none."""
+def nearest(number: Any) -> float:
+    """Return a float within two units of a coefficient, nan if there is none."""
     try:
         if isinstance(number, Fraction):
             return number.numerator / number.denominator

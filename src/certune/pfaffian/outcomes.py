@@ -1,8 +1,9 @@
 """Everything that a program can do on a box of parameters, up to a number of outcomes.
 
 Comparisons whose sign is proved on the whole box are decided by it; of the others both outcomes are
-followed, each with what it says about later comparisons of the same two numbers.  At every point
-of the box one of the paths is the one that the program takes.
+followed, each with what it says about later comparisons: of the same two numbers, and of others if
+all differences are affine.  At every point of the box one of the paths is the one that the program
+takes.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import flint
+
 from certune.deadline import check_time
 from certune.errors import InputError, UndecidedError
+from certune.pfaffian.affine import PRECISION, Affine, affine_difference, nearest
 from certune.pfaffian.decisions import Relation, decide_constants, deciding
 from certune.pfaffian.definedness import NO_VALUE, named
 from certune.pfaffian.evaluation import ball_sign, enclose
 from certune.pfaffian.expressions import Expression
+from certune.pfaffian.halfspaces import Common, Halfspace, common_points, halfspaces_of
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.programs import exact_number
 from certune.pfaffian.ranges import Range, Ranges, range_on
@@ -24,6 +29,7 @@ from certune.pfaffian.scaling import scaled_difference
 from certune.pfaffian.sweep import GuidedOracle, Hints
 
 Pair = tuple[Expression, Expression]
+Assumption = tuple[Pair, frozenset[int]]
 
 _ALL_SIGNS = frozenset((-1, 0, 1))
 # A point off the middle, where differences are zero by chance less often.
@@ -87,6 +93,8 @@ class _Signs:
         self._ranges = ranges
         self.proved = dict(known)
         self.open: dict[Pair, Range] = {}
+        self._forms: dict[Pair, Affine | None] = {}
+        self._common: dict[frozenset[Assumption], Common] = {}
 
     def possible(self, pair: Pair) -> frozenset[int]:
         sign = self.proved.get(pair)
@@ -100,6 +108,25 @@ class _Signs:
             else:
                 self.proved[pair] = sign
         return _ALL_SIGNS if sign is None else frozenset((sign,))
+
+    def form(self, pair: Pair) -> Affine | None:
+        """Return the difference as an affine function, None if it is none."""
+        if pair not in self._forms:
+            with flint.ctx.workprec(PRECISION):
+                self._forms[pair] = affine_difference(*pair)
+        return self._forms[pair]
+
+    def common(self, assumed: frozenset[Assumption]) -> Common:
+        """Return what is known of points of the box with these signs of affine differences."""
+        found = self._common.get(assumed)
+        if found is None:
+            conditions: list[Halfspace] = []
+            for pair, signs in assumed:
+                form = self.form(pair)
+                assert form is not None
+                conditions += halfspaces_of(form, signs)
+            found = self._common[assumed] = common_points(conditions, self._ranges)
+        return found
 
     def _may_vanish(self, pair: Pair) -> bool:
         """Can the difference be zero everywhere? A value that is not zero at one point tells."""
@@ -115,6 +142,9 @@ class _Follower(GuidedOracle):
         super().__init__(hints)
         self._signs = signs
         self._assumed: dict[Pair, frozenset[int]] = {}
+        # Of the assumed signs those of affine differences, and a point that seems to have them.
+        self._affine: dict[Pair, frozenset[int]] = {}
+        self._point: dict[str, float] | None = None
         self.path = prefix
         self.n_open = 0
 
@@ -130,12 +160,33 @@ class _Follower(GuidedOracle):
         holding = possible & relation.signs
         if not holding or holding == possible:
             return bool(holding)
-        if self.n_open == len(self.path):
-            self.path.append(True)
-        outcome = self.path[self.n_open]
-        self.n_open += 1
-        self._assumed[pair] = holding if outcome else possible - holding
+        sides = {True: holding, False: possible - holding}
+        left = [outcome for outcome in (True, False) if self._is_left(pair, sides[outcome])]
+        if len(left) == 1:
+            outcome = left[0]
+        else:
+            if self.n_open == len(self.path):
+                self.path.append(True)
+            outcome = self.path[self.n_open]
+            self.n_open += 1
+        self._assume(pair, sides[outcome])
         return outcome
+
+    def _assume(self, pair: Pair, signs: frozenset[int]) -> None:
+        self._assumed[pair] = signs
+        form = self._signs.form(pair)
+        if form is not None:
+            self._affine[pair] = signs
+            if not _has_sign(form, self._point, signs):
+                self._point = self._signs.common(frozenset(self._affine.items())).point
+
+    def _is_left(self, pair: Pair, signs: frozenset[int]) -> bool:
+        """May the difference have one of these signs together with all that is assumed?"""
+        form = self._signs.form(pair)
+        if form is None or not self._affine or _has_sign(form, self._point, signs):
+            return True
+        together = {**self._affine, pair: signs}
+        return not self._signs.common(frozenset(together.items())).is_empty
 
     @property
     def negative(self) -> tuple[Expression, ...]:
@@ -147,6 +198,15 @@ class _Follower(GuidedOracle):
             elif -1 not in signs:
                 found.append(scaled_difference(second, first))
         return tuple(found)
+
+
+def _has_sign(form: Affine, point: dict[str, float] | None, signs: frozenset[int]) -> bool:
+    """Seems an affine function to have one of some signs at a point?"""
+    if point is None:
+        return False
+    value = nearest(form.offset)
+    value += sum(nearest(slope) * point[name] for name, slope in form.slopes.items())
+    return (1 if value > 0 else -1) in signs and value != 0
 
 
 def outcomes_on_box(

@@ -9,14 +9,17 @@ counts, which say nothing about other instances and therefore are a type of thei
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import flint
+
 from certune.deadline import TimeIsUp, check_time, now, until
 from certune.errors import CertuneError, InputError, ParameterError
+from certune.pfaffian.affine import PRECISION, Affine, affine_difference
 from certune.pfaffian.boxes import Box, split_by_sign
 from certune.pfaffian.chains import Chain, Complexity
 from certune.pfaffian.construction import ChainBuilder, ChainForm, chain_of_predicates
@@ -25,6 +28,7 @@ from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.domains import Domain, domain_of
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.formula import Formula
+from certune.pfaffian.halfspaces import Halfspace, common_points, halfspaces_of
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.polynomials import Polynomial
 from certune.pfaffian.programs import Parameters, Program, exact_number
@@ -264,6 +268,7 @@ class _Predicates:
         self._known: dict[Expression, tuple[int, int]] = {}
         self.functions: list[Expression] = []
         self.forms: list[tuple[Expression, ...]] = []
+        self.affine: list[Affine | None] = []
         self.vanishing: list[bool] = []
 
     def find(self, first: Expression, second: Expression) -> tuple[int, int]:
@@ -282,9 +287,20 @@ class _Predicates:
                 positive, negative = (part.to_expression() for part in monic.signed_parts())
                 forms = scaled_difference(*sides), scaled_difference(positive, negative)
                 self.forms.append(tuple(dict.fromkeys(forms)))
+                with flint.ctx.workprec(PRECISION):
+                    self.affine.append(affine_difference(*sides))
                 self.vanishing.append(monic.is_zero or is_zero(difference))
             entry = self._known[difference] = self._numbers[monic], 1 if leading > 0 else -1
         return entry
+
+    def halfspaces(self, signs: Mapping[int, frozenset[int]]) -> list[Halfspace]:
+        """Return what assumed signs say about predicates that are affine."""
+        found: list[Halfspace] = []
+        for number, own in signs.items():
+            form = self.affine[number]
+            if form is not None:
+                found += halfspaces_of(form, own)
+        return found
 
 
 @dataclass
@@ -304,6 +320,8 @@ class _State:
 
 # Seconds between two words about how far a trace is.
 _PERIOD = 2.0
+# Boxes in which a point of a path is looked for by its affine conditions.
+_FEW_BOXES = 8
 _ALL_SIGNS = frozenset((-1, 0, 1))
 _ZERO = frozenset((0,))
 
@@ -350,11 +368,7 @@ class _Follower(Oracle):
             return bool(holding)
         check_time()
         self.tell()
-        by_sign = split_by_sign(self._predicates.forms[number], state.boxes, self._budget)
-        sides = {}
-        for outcome, signs in ((True, holding), (False, possible - holding)):
-            boxes = [box for sign in (-1, 0, 1) if sign in signs for box in by_sign[sign]]
-            sides[outcome] = boxes + by_sign[None], signs
+        sides = self._sides(number, {True: holding, False: possible - holding})
         if not sides[False][0] or not sides[True][0]:
             outcome = bool(sides[True][0])
             state.boxes = sides[outcome][0]
@@ -368,6 +382,31 @@ class _Follower(Oracle):
             branch.boxes, branch.signs[number] = sides[outcome]
         self.alternatives.append(other)
         return True
+
+    def _sides(
+        self, number: int, signs: dict[bool, frozenset[int]]
+    ) -> dict[bool, tuple[list[Box], frozenset[int]]]:
+        """For each outcome, boxes with all points of this path that have it, and its signs.
+
+        Whether affine conditions have a common point is asked of all of them together, so that
+        boxes are only cut for other ones.
+        """
+        state, form = self.state, self._predicates.affine[number]
+        assumed = self._predicates.halfspaces(state.signs)
+        budget = self._budget if form is None else 0
+        by_sign = split_by_sign(self._predicates.forms[number], state.boxes, budget)
+        sides = {}
+        for outcome, own in signs.items():
+            together = assumed if form is None else assumed + halfspaces_of(form, own)
+            boxes = [
+                box
+                for sign in (-1, 0, 1, None)
+                if sign in own or sign is None
+                for box in by_sign[sign]
+                if box.is_certain or not common_points(together, box.ranges).is_empty
+            ]
+            sides[outcome] = boxes, own
+        return sides
 
 
 class _Tracer:
@@ -467,6 +506,14 @@ class _Tracer:
         return None
 
     def _candidates(self, state: _State) -> Iterator[dict[str, Fraction]]:
+        closed = self._predicates.halfspaces(state.signs)
+        # A point inside meets the conditions in spite of rounding.
+        inner = [each._replace(is_strict=True) for each in closed]
+        for box in state.boxes[:_FEW_BOXES]:
+            for together in (inner, closed):
+                point = common_points(together, box.ranges).point
+                if point is not None:
+                    yield {name: Fraction(value) for name, value in point.items()}
         for box in state.boxes[: self._budget]:
             yield from box.points()
 
