@@ -4,9 +4,10 @@
     python benchmarks/interrupts.py 40 --seed 3 --largest 500 --only large graph
 
 Each moment is a process of its own that works on instances of one family, with one or two workers:
-linkage of small and large instances, graphs, logistic and linear regression, Genie, programs, two
-parameters of each of three families, verification of a certificate, online learning. It gets one
-signal, at the start or once some instances are finished. It must not crash, must answer soon, and
+linkage of small and large instances, graphs, logistic and linear regression, Genie, programs and
+reported decisions, schedules, discrete parameters, choices, two parameters of each of four
+families, verification of a certificate, online learning. It gets one signal, at the start or once
+some instances are finished. It must not crash, must answer soon, and
 must not lose a finished instance; its bound must hold.
 
 A machine that is busy with something else lets processes wait for a processor. How long the threads
@@ -56,6 +57,10 @@ def means(ct, np, size):
     return ct.Linkage("power-mean", alpha=(-3, 3)), clouds(2, size)
 
 
+def energy(ct, np, size):
+    return ct.Linkage("energy", alpha=(0.1, 4), objective="cut"), clouds(3, min(size, 1000))
+
+
 def moving(ct, np, size):
     return ct.Linkage("min-max", alpha=0.5, weights="tune", n_metrics=2), clouds(2, size, TWO)
 
@@ -83,15 +88,43 @@ def ridge(ct, np, size):
     return family, ct.datasets.breast_cancer_classification(12)
 
 
-def lasso(ct, np, size):
+def classes(ct, np, size):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 60)), rng.normal(size=300)
-    return ct.RegularizedRegression("l1", alpha=(1e-4, 1.0), max_error=2.0), [
+    X, y = rng.normal(size=(240, 8)), np.arange(240) % 4
+    return ct.RegularizedLogistic("l2", lam=(1e-3, 1.0)), [
+        ct.ClassificationInstance(np.delete(X, fold, 0), np.delete(y, fold), X[fold], y[fold])
+        for fold in np.array_split(np.arange(240), 8)
+    ]
+
+
+def folds(ct, np, columns, count):
+    """Return the folds of a regression without structure."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, columns)), rng.normal(size=300)
+    return [
         ct.RegressionInstance(
             np.delete(X, fold, 0), np.delete(y, fold), X[fold], y[fold], name=f"fold {number}"
         )
-        for number, fold in enumerate(np.array_split(np.arange(300), 12))
+        for number, fold in enumerate(np.array_split(np.arange(300), count))
     ]
+
+
+def lasso(ct, np, size):
+    return ct.RegularizedRegression("l1", alpha=(1e-4, 1.0), max_error=2.0), folds(ct, np, 60, 12)
+
+
+def elastic_net(ct, np, size):
+    family = ct.RegularizedRegression(
+        "elastic-net", alpha=(1e-2, 1.0), max_error=2.0, l1_ratio=(0.1, 1)
+    )
+    return family, folds(ct, np, 8, 4)
+
+
+def schedule(ct, np, size):
+    rng = np.random.default_rng(0)
+    family = ct.SolverSchedule(("a", "b", "c"), cutoff=100)
+    draws = rng.integers(1, 150, (12, 3)).tolist()
+    return family, [ct.RuntimeInstance(dict(zip("abc", row, strict=True))) for row in draws]
 
 
 def knapsacks(ct, np, count):
@@ -104,6 +137,30 @@ def knapsacks(ct, np, count):
 
 def program(ct, np, size):
     return ct.GreedyKnapsack(rho=(0, 2)), knapsacks(ct, np, 12)
+
+
+def decisions(ct, np, size):
+    return ct.DecisionFamily(dear_first, ct.Real("price", 0, 10)), list(range(12))
+
+
+def dear_first(seed, decisions):
+    """Take forty times the better of six offers, told to certune one by one."""
+    draw, gained = random.Random(seed), 0
+    for _ in range(40):
+        gains = [draw.randint(1, 1000) for _ in range(6)]
+        costs = [draw.randint(1, 200) for _ in range(6)]
+        gained += gains[decisions.choose_linear(gains, [-cost for cost in costs])]
+    return gained / 40_000
+
+
+def discrete(ct, np, size):
+    space = ct.ParameterSpace((ct.Real("rho", 0, 2), ct.Integer("shift", 0, 5)))
+    return ct.ProgramFamily(shifted_greedy, space), list(range(8))
+
+
+def choice(ct, np, size):
+    means = ct.Linkage("power-mean", alpha=(-10, 10))
+    return ct.Choice({"means": means, "genie": ct.GenieClustering()}), clouds(12, 120)
 
 
 def program_boxes(ct, np, size):
@@ -143,8 +200,9 @@ def graph_boxes(ct, np, size):
 RUNS = {
     run.__name__: run
     for run in (
-        (linkage, large, means, moving, product, genie, graph, logistic, ridge, lasso, program)
-        + (program_boxes, boxes, graph_boxes)
+        (linkage, large, means, energy, moving, product, genie, graph, logistic, ridge, classes)
+        + (lasso, elastic_net, program, decisions, schedule, discrete, choice, program_boxes)
+        + (boxes, graph_boxes)
     )
 }
 KINDS = (*RUNS, "verify", "online")
@@ -181,9 +239,17 @@ def tuned(ct, family, instances, n_jobs):
     except KeyboardInterrupt:
         return {"lost": steps}
     # An instance may be finished whose state was not reported any more.
-    lost = max(0, steps - len(result.duals)) if family.space.n_free == 1 else 0
+    kept = finished_functions(ct, family, result)
+    lost = 0 if kept is None else max(0, steps - kept)
     holds = result.best_value_exact <= result.upper_bound_exact
     return {"status": result.status.name, "lost": lost, "holds": bool(holds)}
+
+
+def finished_functions(ct, family, result):
+    """Return how many functions of instances a result has; None for boxes of parameters."""
+    if isinstance(family, ct.Choice) or family.space.discrete:
+        return result.n_computed
+    return len(result.duals) if family.space.n_free == 1 else None
 
 
 def verified(ct, np):
