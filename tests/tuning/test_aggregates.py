@@ -122,6 +122,7 @@ def test_callbacks_see_what_is_maximised():
 def test_a_run_directory_serves_every_aggregate(tmp_path):
     class Counting(StepFamily):
         calls = 0
+        fingerprint = StepFamily.fingerprint
 
         def dual(self, instance, along=None):
             Counting.calls += 1

@@ -63,6 +63,8 @@ def test_hopeless_alternatives_are_not_computed_on_all_instances():
     calls = []
 
     class Counting(StepFamily):
+        fingerprint = StepFamily.fingerprint
+
         def dual(self, instance, along=None):
             calls.append(instance.name)
             return super().dual(instance, along)
@@ -130,6 +132,8 @@ def test_a_run_directory_is_continued(tmp_path):
     calls = []
 
     class Counting(StepFamily):
+        fingerprint = StepFamily.fingerprint
+
         def dual(self, instance, along=None):
             calls.append(instance.name)
             return super().dual(instance, along)
@@ -268,3 +272,31 @@ def test_mistakes_have_messages(make, error, message):
 
 def test_instances_may_be_an_iterator():
     assert ct.tune(CHOICE, iter(INSTANCES)).best_value == ct.tune(CHOICE, INSTANCES).best_value
+
+
+def test_weights_of_alternatives_belong_to_the_same_instances():
+    """One alternative is good at the first instance, the other at the second, which counts more."""
+    good, bad = (StepInstance((0.5,), (Fraction(v), Fraction(v))) for v in (1, 0))
+    forms = {"first": [good, bad], "second": [bad, good]}
+    choice = ct.Choice(dict.fromkeys(forms, StepFamily()))
+    result = ct.tune(choice, forms, weights=[1, 9])
+    assert result.best_alternative == "second" and result.best_value == 0.9
+    honest = result.certificate
+    turned = ct.tune(StepFamily(), [good, bad], weights=[1, 9]).certificate
+    forged = dataclasses.replace(
+        honest,
+        best_alternative="first",
+        proofs={"first": turned, "second": turned},
+        best_value=turned.best_value,
+        upper_bound=turned.upper_bound,
+        instance_fingerprints=turned.instance_fingerprints,
+    )
+    assert float(forged.upper_bound) == 0.1
+    with pytest.raises(ct.CertificateError, match="maximised different things"):
+        ct.verify(forged.sealed(), choice, forms)
+    # The same claims, with the instances of one proof in another order.
+    other = ct.tune(StepFamily(), [good, bad], weights=[9, 1]).certificate
+    proofs = {**honest.proofs, "second": other}
+    prints = other.instance_fingerprints
+    moved = dataclasses.replace(honest, proofs=proofs, instance_fingerprints=prints)
+    assert ct.verify(moved.sealed(), choice, forms).optimal

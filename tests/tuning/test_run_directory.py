@@ -32,6 +32,7 @@ class Counting(StepFamily):
 
     calls: list = []
     bad: set = set()
+    fingerprint = StepFamily.fingerprint
 
     def dual(self, instance, along=None):
         if instance.name in self.bad:

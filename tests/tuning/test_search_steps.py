@@ -29,6 +29,7 @@ class Counting(ct.Linkage):
     """Counts bounds on boxes, runs and functions."""
 
     calls: list = []
+    fingerprint = ct.Linkage.fingerprint
 
     def bound_on_box(self, instance, box, reuse=None):
         self.calls.append(("bound", instance.name))

@@ -10,9 +10,10 @@ class.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 from certune.box import Box
 from certune.dual import DualFunction
 from certune.errors import ParameterError
+from certune.families.reach import DerivedProperty, object_reach
 from certune.pfaffian.structure import Structure
 from certune.scores import Score
 from certune.space import ParameterSpace, Segment
@@ -142,7 +144,28 @@ class Family(ABC):
     """A parameterised algorithm whose utility is known exactly along segments.
 
     Subclasses are immutable: the same family, instance and parameter always give the same answer.
+
+    A user's subclass of a family is another one than its parent, whatever it overrides: unless it
+    defines `fingerprint` itself, its own counts its code and attributes too, by what they are when
+    it is asked for.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Tell a user's subclass from its parent in everything that is kept and compared."""
+        super().__init_subclass__(**options)
+        if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            return
+        derived: dict[str, Callable[[Any], Any]] = {}
+        if _is_inherited(cls, "fingerprint"):
+            derived["fingerprint"] = lambda self: _with_code(_parent(cls, self).fingerprint, self)
+            if _is_inherited(cls, "fingerprint_doubts"):
+                derived["fingerprint_doubts"] = lambda self: (
+                    _parent(cls, self).fingerprint_doubts + object_reach(self).doubts
+                )
+        if _is_inherited(cls, "description"):  # programs that know the parent would be misled
+            derived["description"] = lambda self: {}
+        for name, getter in derived.items():
+            setattr(cls, name, DerivedProperty(getter, doc=getattr(cls, name).__doc__))
 
     @property
     @abstractmethod
@@ -401,3 +424,21 @@ class Family(ABC):
         raise ParameterError(
             f"{self!r} has no bounds on boxes of parameters; tune it with method='line-search'."
         )
+
+
+def _is_inherited(cls: type[Family], name: str) -> bool:
+    """Tell whether a property is one of another class, and nothing that a subclass has derived."""
+    if name in vars(cls):  # a class that is made again, for its slots, has that of its first form
+        return isinstance(vars(cls)[name], DerivedProperty)
+    found = getattr(cls, name)
+    return not (isinstance(found, DerivedProperty) or getattr(found, "__isabstractmethod__", False))
+
+
+def _parent(cls: type[Family], family: Any) -> Any:
+    """Return a family as the parent of its class sees it."""
+    return super(cls, family)
+
+
+def _with_code(fingerprint: str, family: Family) -> str:
+    content = f"{fingerprint} {object_reach(family).digest}"
+    return hashlib.sha256(content.encode()).hexdigest()

@@ -21,10 +21,11 @@ import importlib.util
 import itertools
 import sys
 import sysconfig
+import threading
 import types
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,6 +39,8 @@ from certune.families.sources import class_source, file_source, function_source
 
 # No other process has the same, so that hashes of what cannot be told agree only within this one.
 _PROCESS = uuid.uuid4().hex
+# Roots of hashes that are being computed, by thread.
+_ROOTS = threading.local()
 _LIBRARY = sysconfig.get_path("stdlib")
 _FUNCTION_KINDS = (types.FunctionType, classmethod, staticmethod, property)
 # What objects are besides objects: data that count by their content.
@@ -49,9 +52,14 @@ _DATA = (int, float, str, bytes, Fraction, tuple, list, Mapping, Set, np.ndarray
 # global names that are not written in it.
 _OUTSIDE = frozenset(("__import__", "eval", "exec", "globals", "input", "open"))
 _OUTSIDE_ATTRIBUTES = frozenset(("environ", "getenv", "read_bytes", "read_text"))
+_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 # Parts of a class that follow from its source, or are kept by Python for itself.
 _FOLLOWING = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
-_PRIVATE_KINDS = frozenset(("_tuplegetter", "_abc_data", "member", "nonmember"))
+_PRIVATE_KINDS = frozenset(("_tuplegetter", "_abc_data", "member", "nonmember", "DerivedProperty"))
+
+
+class DerivedProperty(property):
+    """A property that certune gives to a user's class; no part of the code of that class."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +93,26 @@ def reach(function: Any) -> Reach:
     """
     if _known_module(_home(function)) is not None:
         function = getattr(function, "__wrapped__", function)
-    found = _Reached()
-    found.add(function)
-    return Reach(found.hexdigest(), tuple(dict.fromkeys(found.doubts)))
+    return _reach(function, _Reached.add)
+
+
+def object_reach(value: Any) -> Reach:
+    """Return the hash of an object's class and attributes, whatever fingerprint it has itself."""
+    return _reach(value, _Reached.add_members)
+
+
+def _reach(root: Any, add: Callable[[_Reached, Any], None]) -> Reach:
+    # What a root reaches can hold the family whose fingerprint asks for it.
+    under_way: set[int] = vars(_ROOTS).setdefault("under_way", set())
+    if id(root) in under_way:
+        return Reach("itself")
+    under_way.add(id(root))
+    try:
+        found = _Reached()
+        add(found, root)
+        return Reach(found.hexdigest(), tuple(dict.fromkeys(found.doubts)))
+    finally:
+        under_way.remove(id(root))
 
 
 class _Reached(Content):
@@ -113,14 +138,22 @@ class _Reached(Content):
             self._add_kind(value)
         if isinstance(value, Mapping) and len(value) > 1:  # a program may go through it in order
             self.mark(f"order {[self.alone(key) for key in value]}")
+        doubts = None if isinstance(value, type) else attribute_of(value, "fingerprint_doubts")
+        if isinstance(doubts, tuple):  # a family, which counts by its fingerprint
+            self.doubts += [str(doubt) for doubt in doubts]
         super().add(value)
+
+    def add_members(self, value: Any) -> None:
+        """Add the class and the attributes of an object."""
+        self._seen[id(value)] = len(self._seen), value
+        self._add_object(value)
 
     def _add_kind(self, value: Any) -> None:
         """Add what an object of a user's class has besides the data that it is."""
         if isinstance(value, defaultdict):
             self._add_part("factory", value.default_factory)
         kind = type(value)
-        if _known_module(kind.__module__) is not None:
+        if _known_class(kind) is not None:
             return
         fields: set[str] = set()
         if _is_record(value):  # which says its class by itself
@@ -129,14 +162,8 @@ class _Reached(Content):
             self._add_part("kind", kind)
         if isinstance(value, enum.Enum):  # its class and value say all of it
             return
-        cached = {
-            name
-            for base in kind.__mro__
-            for name, part in vars(base).items()
-            if isinstance(part, functools.cached_property)
-        }
-        attributes = attribute_of(value, "__dict__") or {}
-        more = [pair for pair in sorted(attributes.items()) if pair[0] not in fields | cached]
+        attributes = _without_cached(kind, attribute_of(value, "__dict__") or {})
+        more = [pair for pair in sorted(attributes.items()) if pair[0] not in fields]
         if more:
             self.add_all("more", more)
 
@@ -264,7 +291,7 @@ class _Reached(Content):
         return set()
 
     def _add_class(self, kind: type) -> None:
-        known = _known_module(kind.__module__)
+        known = _known_class(kind)
         self.mark(f"class {kind.__qualname__}" if known is None else f"class {known} {kind!r}")
         if known is not None:
             return
@@ -309,6 +336,8 @@ class _Reached(Content):
         elif isinstance(parts, tuple):
             self._seen.setdefault(id(parts), (-1, parts))
             listed = [list(part) if isinstance(part, Iterator) else part for part in parts[:5]]
+            if len(listed) > 2 and type(listed[2]) is dict:
+                listed[2] = _without_cached(type(value), listed[2])
             self.add_all("object", listed)
         else:
             self._doubt(value)
@@ -364,6 +393,17 @@ def _imported(level: int, path: str, space: dict[str, Any]) -> types.ModuleType 
         return None
 
 
+def _without_cached(kind: type, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of an object without those that follow from the others when asked."""
+    cached = {
+        name
+        for base in kind.__mro__
+        for name, part in vars(base).items()
+        if isinstance(part, functools.cached_property)
+    }
+    return {name: value for name, value in attributes.items() if name not in cached}
+
+
 def _is_record(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
@@ -390,6 +430,21 @@ def _known_module(name: str) -> str | None:
         return None
     version = getattr(sys.modules.get(top), "__version__", None) or _installed_version(top)
     return f"{name} {_series(version)}" if isinstance(version, str) else None
+
+
+def _known_class(kind: type) -> str | None:
+    """Return the module and version of a class if that and its name say what it is.
+
+    A class that was made by a call can have the module of the caller inside of Python, such as abc,
+    which does not have it.
+    """
+    found: Any = sys.modules.get(kind.__module__)
+    if "<locals>" not in kind.__qualname__ and kind.__flags__ & _MADE_BY_PYTHON:
+        for name in kind.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if found is not kind:
+            return None
+    return _known_module(kind.__module__)
 
 
 def _series(version: str) -> str:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from certune.cards import Carded
 from certune.tuning.box_verification import BoxVerificationReport
 from certune.tuning.choice import Choice
 from certune.tuning.choice_certificate import ChoiceCertificate
+from certune.tuning.origin import places_of
 from certune.tuning.proofs import demand
 from certune.tuning.schema import shown
 
@@ -99,7 +102,6 @@ def verify_choice(
         certificate.instance_fingerprints == best.instance_fingerprints,
         "The certificate names other instances than the proof of its best alternative.",
     )
-    _check_criteria(certificate)
     reports, bounds = {}, []
     for name, family in choice.alternatives.items():
         proof = certificate.proofs[name]
@@ -108,6 +110,7 @@ def verify_choice(
             continue
         reports[name] = verify(proof, family, listed[name])
         bounds.append(proof.upper_bound)
+    _check_criteria(certificate, choice, listed)
     for what, claimed, found in (
         ("best value", certificate.best_value, best.best_value),
         ("upper bound", certificate.upper_bound, max(bounds)),
@@ -132,9 +135,18 @@ def verify_choice(
     )
 
 
-def _check_criteria(certificate: ChoiceCertificate) -> None:
-    """All alternatives must have maximised the same: values of others cannot be compared."""
-    criteria = {proof.criterion for proof in certificate.proofs.values() if proof is not None}
+def _check_criteria(
+    certificate: ChoiceCertificate, choice: Choice, listed: dict[str, list[Any]]
+) -> None:
+    """All alternatives must have maximised the same: values of others cannot be compared.
+
+    Weights are those of the same instances, in whichever order a proof has these.
+    """
+    criteria = set()
+    for name, proof in certificate.proofs.items():
+        if proof is not None:
+            places = places_of(proof, choice.alternatives[name], listed[name])
+            criteria.add(proof.criterion.of(np.argsort(places).tolist()))
     demand(
         len(criteria) <= 1, "The alternatives of the certificate have maximised different things."
     )
