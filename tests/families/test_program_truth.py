@@ -287,3 +287,23 @@ def test_numbers_of_a_program_do_not_grow_without_end():
         family = ct.ProgramFamily(plain, A)
         for threshold in (float(expected) * 0.999, float(expected) * 1.001):
             assert family.run_exact(threshold, {"a": a}) == (expected > threshold)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, p: 1 if type(p["a"]) is float else 0,
+        lambda x, p: 1 if isinstance(p["a"], float) else 0,
+        lambda x, p: 1 if type(p) is dict else 0,
+        lambda x, p: len(type(p["a"]).__name__) / 50,
+        lambda x, p: 0 if hasattr(p["a"], "error") or hasattr(p["a"], "to_text") else 1,
+    ],
+)
+def test_a_program_that_looks_at_the_type_of_its_parameters_is_not_verified(program):
+    """Traced it does something else than by itself, which only Python's own floats show."""
+    family = ct.ProgramFamily(program, ct.Real("a", 0, 1))
+    certificate = ct.tune(family, [0.5], progress=False).certificate
+    with pytest.raises(ct.CertificateError, match="on plain floats the program gives"):
+        ct.verify(certificate, family, [0.5])
+    with pytest.raises(AssertionError, match="on plain floats"):
+        check_family(family, [0.5, 0.25])

@@ -120,19 +120,11 @@ def run_on_floats(
         its way, so that it tells nothing.
     """
     run = PlainRun()
-    values = Parameters(
-        {
-            name: tuple(PlainFloat(float(entry), 0.0, run) for entry in value)
-            if isinstance(value, (tuple, list))
-            else value
-            if isinstance(value, str)
-            else PlainFloat(float(value), 0.0, run)
-            for name, value in parameters.items()
-        }
-    )
     try:
         with deciding(AT_A_POINT):
-            output = function(instance, values)
+            output = function(
+                instance, Parameters(_floats(parameters, lambda value: PlainFloat(value, 0.0, run)))
+            )
     except OverflowError:
         return None
     except (ZeroDivisionError, ValueError) as error:
@@ -144,10 +136,37 @@ def run_on_floats(
         ) from error
     if run.doubtful:
         return None
-    if isinstance(output, PlainFloat):
-        return output
-    value = float(output)
-    return PlainFloat(value, 2.0**-50 * abs(value), run)
+    if not isinstance(output, PlainFloat):
+        output = PlainFloat(float(output), 2.0**-50 * abs(float(output)), run)
+    pythons = _run_on_pythons_floats(function, instance, parameters)
+    return output if pythons is None else PlainFloat(pythons, output.error, run)
+
+
+def _run_on_pythons_floats(
+    function: Program, instance: Any, parameters: Mapping[str, Any]
+) -> float | None:
+    """Run a program on a dictionary of Python's own floats; None if it does not run on these.
+
+    Even a program that asks for the type of its parameters then does what it does by itself. The
+    floats are those of the run with errors, whose comparisons were not doubtful.
+    """
+    try:
+        with deciding(AT_A_POINT):
+            return float(function(instance, _floats(parameters, float)))
+    except Exception:  # such as a numpy function of objects, which asks them for a method
+        return None
+
+
+def _floats(parameters: Mapping[str, Any], kind: Callable[[float], float]) -> dict[str, Any]:
+    """Return parameters as floats of a kind; words stay what they are."""
+    return {
+        name: tuple(kind(float(entry)) for entry in value)
+        if isinstance(value, (tuple, list))
+        else value
+        if isinstance(value, str)
+        else kind(float(value))
+        for name, value in parameters.items()
+    }
 
 
 # A float this close to a quotient of small whole numbers, in units of its last place, is meant to
