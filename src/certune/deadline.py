@@ -12,7 +12,10 @@ Times are those of :func:`now`, a clock that stands still while something is pre
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from contextvars import ContextVar, Token
+from typing import Any
 
 from certune._core import Stop, TimeIsUp, begin_preparation, end_preparation, now
 
@@ -26,7 +29,11 @@ __all__ = [
     "now",
     "under",
     "until",
+    "unless_stopped",
 ]
+
+# Operations of a computation that takes a tenth of a second or so, and seconds between looks.
+LONG, LOOK = 1e8, 0.02
 
 _stop: ContextVar[Stop] = ContextVar("stop", default=Stop())  # noqa: B039 (nobody sets this one)
 
@@ -66,3 +73,41 @@ def check_time() -> None:
     """Raise :class:`TimeIsUp` if the deadline has passed or the stop is set."""
     if _stop.get().is_set():
         raise TimeIsUp
+
+
+def unless_stopped(
+    operations: float, function: Callable[..., Any], *given: Any, **options: Any
+) -> Any:
+    """Call a function of numpy that nothing can stop, but wait for it only until time is up.
+
+    It must leave the interpreter lock to others, as those of ``numpy.linalg`` do. One that is given
+    up ends in a thread of its own, and nobody sees its result.
+
+    Parameters
+    ----------
+    operations : float
+        About how many operations it takes; where they are few, it is called as it is.
+    function : callable
+        The function.
+    *given, **options
+        Its arguments.
+    """
+    if operations < LONG:
+        return function(*given, **options)
+    found: list[Any] = []
+    failed: list[BaseException] = []
+    ended = threading.Event()
+
+    def work() -> None:
+        try:
+            found.append(function(*given, **options))
+        except BaseException as error:
+            failed.append(error)
+        ended.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    while not ended.wait(LOOK):
+        check_time()
+    if failed:
+        raise failed[0]
+    return found[0]

@@ -11,6 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from certune.deadline import unless_stopped
 from certune.errors import UndecidedError
 from certune.families.logistic.newton import Node, PathProblem
 from certune.families.logistic.panels import Panel, PathPiece, Quantity
@@ -49,7 +50,8 @@ def ridge_problem(
     if n_features <= n_rows:
         quadratic = np.append(2.0 * penalties**2, free)
         return SmoothProblem(design, np.zeros(n_columns), quadratic, weights=weights)
-    basis, _ = np.linalg.qr(design[:, :n_features].T)
+    operations = 4.0 * n_features * n_rows**2
+    basis, _ = unless_stopped(operations, np.linalg.qr, design[:, :n_features].T)
     rotated = np.column_stack((design[:, :n_features] @ basis, design[:, n_features:]))
     quadratic = np.append(np.full(basis.shape[1], 2.0 * penalties[0] ** 2), free)
     linear = np.zeros(quadratic.size)

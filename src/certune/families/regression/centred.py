@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from certune.deadline import unless_stopped
 from certune.families.regression.instance import RegressionInstance
 
 FloatArray = npt.NDArray[np.float64]
@@ -43,7 +44,8 @@ class CentredData:
     @cached_property
     def products(self) -> FloatArray:
         """Products of the columns with each other."""
-        return np.asarray(self.rows.T @ self.rows)
+        operations = 2.0 * self.rows.size * self.rows.shape[1]
+        return np.asarray(unless_stopped(operations, np.matmul, self.rows.T, self.rows))
 
     @cached_property
     def weights(self) -> FloatArray:

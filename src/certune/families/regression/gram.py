@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from certune.deadline import unless_stopped
 from certune.families.regression.centred import CentredData
 
 FloatArray = npt.NDArray[np.float64]
@@ -16,6 +17,12 @@ IndexArray = npt.NDArray[np.intp]
 DUPLICATE = 1e-12
 # Products of so many columns are computed all at once.
 MOST_PRODUCTS = 2000
+
+
+def symmetric_modes(products: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues of a symmetric matrix, increasing, and its eigenvectors."""
+    values, vectors = unless_stopped(9.0 * len(products) ** 3, np.linalg.eigh, products)
+    return values, vectors
 
 
 class Gram:
@@ -45,7 +52,9 @@ class Gram:
         n_rows, n_columns = self.data.rows.shape
         if n_columns > min(n_rows, MOST_PRODUCTS):
             return 0.0
-        smallest = float(np.linalg.eigvalsh(self.data.products / self.total)[0])
+        products = self.data.products / self.total
+        values = unless_stopped(2.0 * n_columns**3, np.linalg.eigvalsh, products)
+        smallest = float(values[0])
         # Sums of so many products, and the decomposition, are off by this at most.
         rounding = 4.0 * (n_rows + n_columns) * 2.0**-53 * float(self.sizes.sum())
         return float(max(0.0, smallest - rounding))

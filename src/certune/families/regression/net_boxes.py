@@ -21,7 +21,7 @@ import numpy.typing as npt
 from certune.errors import UndecidedError
 from certune.families.base import BoxBound
 from certune.families.regression.centred import CentredData
-from certune.families.regression.gram import Gram
+from certune.families.regression.gram import Gram, symmetric_modes
 from certune.families.regression.net_models import (
     N_CONTROL,
     Expansion,
@@ -235,7 +235,7 @@ class NetBoxes:
 
     def _made_norm(self, columns: IndexArray, weight: float) -> Norm | None:
         products = self._gram.columns(columns)[columns]
-        values, vectors = np.linalg.eigh(products)
+        values, vectors = symmetric_modes(products)
         n_rows = len(self._data.rows)
         rounding = 4.0 * (n_rows + columns.size) * UNIT * float(self._gram.sizes[columns].sum())
         # The eigenvalues of exact products are at least these.

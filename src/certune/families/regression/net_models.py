@@ -20,10 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh
 
 from certune.families.regression.centred import CentredData
-from certune.families.regression.gram import Gram
+from certune.families.regression.gram import Gram, symmetric_modes
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -153,7 +152,7 @@ class FaceModel:
         self.active, self.signs = active, signs
         products = gram.columns(active)
         if active.size:
-            values, self.vectors = eigh(products[active], driver="evd")
+            values, self.vectors = symmetric_modes(products[active])
         else:
             values, self.vectors = np.zeros(0), np.zeros((0, 0))
         self._values = np.maximum(values, 0.0)

@@ -24,10 +24,9 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh
 
 from certune.errors import UndecidedError
-from certune.families.regression.gram import Gram
+from certune.families.regression.gram import Gram, symmetric_modes
 from certune.kernels.logistic import penalised_minimum
 
 FloatArray = npt.NDArray[np.float64]
@@ -79,7 +78,7 @@ class Face:
 
     @cached_property
     def _modes(self) -> tuple[FloatArray, FloatArray]:
-        values, vectors = eigh(self.products[self.active], driver="evd")
+        values, vectors = symmetric_modes(self.products[self.active])
         return np.maximum(values, 0.0), vectors
 
     @property

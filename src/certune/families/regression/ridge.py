@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from certune.deadline import unless_stopped
 from certune.families.regression.analytic import AnalyticFunction
 from certune.families.regression.centred import CentredData
 
@@ -42,7 +43,8 @@ class RidgePath:
     @cached_property
     def _parts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         rows = self.data.rows
-        left, sizes, right = np.linalg.svd(rows, full_matrices=False)
+        operations = 10.0 * rows.size * min(rows.shape)
+        left, sizes, right = unless_stopped(operations, np.linalg.svd, rows, full_matrices=False)
         # Directions without variance have no coefficient, and may mix with that of the intercept.
         kept = sizes > max(rows.shape) * 2.0 * UNIT * sizes.max(initial=0.0)
         return left[:, kept], sizes[kept], right[kept]
