@@ -219,6 +219,7 @@ def test_a_callback_stops_the_search():
 def test_interrupt_returns_the_best_so_far():
     class Interrupted(TableFamily):
         count = 0
+        fingerprint = TableFamily.fingerprint
 
         def bound_on_box(self, instance, box, reuse=None):
             type(self).count += 1
