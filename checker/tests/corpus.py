@@ -77,6 +77,43 @@ def programs():
     yield "threshold", ct.ConstrainedThreshold(min_precision=0.6), [scored]
 
 
+PROGRAM = """
+def score(x, p):
+    if p["rule"] == "product":
+        return 1 if p["a"] * p["k"] >= x else 0
+    return 1 if p["a"] + p["k"] <= x else 0
+
+
+def steps(x, p):
+    if p["limit"] == float("inf"):
+        return 0
+    return 1 if p["k"] * p["limit"] <= x else 0
+
+
+def words(x, p):
+    return {"low": 0, "middle": 1, "high": 0}[p["level"]] if x > 1 else 1
+"""
+
+
+def discrete():
+    """Programs with integer and categorical parameters, alone and beside real ones."""
+    defined = {}
+    exec(PROGRAM, defined)
+    a, k = ct.Real("a", 0, 2), ct.Integer("k", 1, 3)
+    rule = ct.Categorical("rule", ("product", "sum"))
+    level = ct.Categorical("level", ("low", "middle", "high"))
+    limit = ct.Categorical("limit", (1, "1", 2.5, float("inf"))[::3])
+    for name, space in {"score": (a, k, rule), "steps": (limit, k), "words": (level,)}.items():
+        family = ct.ProgramFamily(defined[name], ct.ParameterSpace(space))
+        yield name, family, [1.5, 2, 4.25]
+
+
+def choices():
+    """Kinds of linkage, of which some are not followed to the end."""
+    kinds = {kind: ct.Linkage(kind, alpha=(-2, 2)) for kind in ("power-mean", "min-max")}
+    yield "kinds", ct.Choice(kinds), [scattered(7, seed) for seed in range(3)]
+
+
 @dataclass
 class Case:
     name: str

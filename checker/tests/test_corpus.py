@@ -1,5 +1,6 @@
 """What `ct.verify` accepts is accepted; what was changed so that it is false is not."""
 
+import hashlib
 import json
 
 import corpus
@@ -17,6 +18,67 @@ def test_certificates_that_verify_accepts_are_accepted(name, tmp_path, capsys):
     ct.verify(case.certificate, case.family, case.instances)
     assert main(case.saved(tmp_path)) == 0
     assert "accepted: best mean utility" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "family", "instances"), [*corpus.discrete(), *corpus.choices()])
+def test_certificates_of_alternatives_are_accepted(name, family, instances, tmp_path, capsys):
+    case = corpus.made(name, family, instances)
+    ct.verify(case.certificate, case.family, case.instances)
+    (tmp_path / "program.py").write_text(corpus.PROGRAM)
+    own = [] if name == "kinds" else ["--function", f"{tmp_path / 'program.py'}:{name}"]
+    arguments = [*case.saved(tmp_path), *own]
+    assert main(arguments) == 0
+    assert "accepted: best mean utility" in capsys.readouterr().out
+
+    def rejected(change):
+        content = json.loads(json.dumps(case.content))
+        change(content)
+        content["checksum"] = sealed(content)
+        (tmp_path / "certificate.json").write_text(json.dumps(content))
+        return main(arguments) == 1
+
+    assert rejected(lambda content: content.update(best_value="2"))
+    assert rejected(lambda content: content.update(upper_bound="1/7"))
+    assert rejected(lambda content: content.update(best_alternative="none"))
+    assert rejected(lambda content: content["family"]["alternatives"].append("none"))
+    assert rejected(lambda content: content["proofs"].append(content["proofs"][0]))
+    assert rejected(lambda content: content["instance_fingerprints"].reverse())
+    assert rejected(lambda content: content.update(proofs=[["a"]]))
+    assert rejected(lambda content: content.update(proofs=[3]))
+
+    def another_value(content):
+        proof = next(proof for _, proof in content["proofs"] if proof is not None)
+        proof["duals"][0]["numerators"][0] ^= 1
+        forged(proof)
+        proof["checksum"] = sealed(proof)
+
+    assert rejected(another_value)
+    if name == "kinds":
+        return
+    place = 0 if case.content["proofs"][0][1] is not None else 1
+    for settings in ({}, [], {"k": 7}, {"a": 1.0, "k": 1}, None):
+
+        def other_settings(content, settings=settings):
+            proof = content["proofs"][place][1]
+            proof["family"]["settings" if "settings" in proof["family"] else "steps"] = settings
+            proof["checksum"] = sealed(proof)
+
+        assert rejected(other_settings)
+
+
+def sealed(content):
+    """The checksum that belongs to a content."""
+    rest = {name: value for name, value in content.items() if name != "checksum"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def test_other_aggregates_than_means_cannot_be_checked(tmp_path, capsys):
+    instances = [corpus.scattered(7, seed) for seed in range(2)]
+    certificate = ct.tune(ct.Linkage(), instances, aggregate="min", progress=False).certificate
+    case = corpus.Case("min", None, instances, certificate, {})
+    assert main(case.saved(tmp_path)) == 2
+    assert "only means without weights" in capsys.readouterr().err
 
 
 def resealed(case, change, folder):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from certune_check import BadFile, Refuted, Unsupported, check, read_certificate, read_instance
+from certune_check import BadFile, Refuted, Unsupported, check, read_instance, read_proofs
 from certune_check.instances import files_of
 
 ACCEPTED, REJECTED, NOT_CHECKED = 0, 1, 2
@@ -21,14 +21,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("certificate", help="certificate.json, or the folder of a run")
     parser.add_argument("data", nargs="+", help="files (.npz, .json) or folders of instances")
     parser.add_argument(
-        "--function", metavar="FILE.py:NAME",
-        help="your program, or your utility of linkage; the file is run",
-    )  # fmt: skip
+        "--function", metavar="FILE.py:NAME", help="your program, or utility; the file is run"
+    )
     options = parser.parse_args(arguments)
     try:
-        certificate = read_certificate(options.certificate)
+        proofs = read_proofs(options.certificate)
         instances = [read_instance(path) for path in files_of(options.data)]
-        print(check(certificate, instances, options.function))
+        print(*[check(proof, instances, options.function) for proof in proofs], sep="\n")
+        if proofs[0].name:
+            print(f"accepted: the first one is the best of {len(proofs)} alternatives")
     except Refuted as error:
         print(f"rejected: {error}")
         return REJECTED

@@ -21,6 +21,8 @@ FIELDS = set(
     "format format_version family family_fingerprint instance_fingerprints best_value upper_bound "
     "segment best_region best_point duals failures checksum".split()
 )
+CHOICE = FIELDS - set("segment best_region best_point duals failures".split())
+CHOICE |= {"best_alternative", "proofs"}
 FUNCTION = set("starts stops numerators gap_lower gap_upper denominator name".split())
 MOST_BITS = 2**17
 _DECIMAL = re.compile(r"-?[0-9]{1,600}(/[0-9]{1,600})?")
@@ -53,7 +55,7 @@ class Function(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """The claims; numbers are rational."""
+    """The claims; numbers are rational. Of several alternatives each has a name."""
 
     family: dict[str, Any]
     fingerprints: list[str]
@@ -65,10 +67,11 @@ class Certificate(NamedTuple):
     upper_bound: Fraction
     best_region: list[Interval]
     best_point: Fraction
+    name: str = ""
 
 
-def read_certificate(path: str) -> Certificate:
-    """The certificate of a file or of a run's folder, if it has the right form and checksum."""
+def read_proofs(path: str) -> list[Certificate]:
+    """The certificates of a file or of a run's folder, as `proofs_from` has them."""
     file = Path(path) / "certificate.json" if Path(path).is_dir() else Path(path)
     if file.stat().st_size > MOST_BYTES:
         raise BadFile(f"{path} has more than {MOST_BYTES} bytes")
@@ -76,26 +79,52 @@ def read_certificate(path: str) -> Certificate:
         stored = json.loads(file.read_bytes().decode("ascii"), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise Refuted(f"this is no certificate: {error}") from None
-    return certificate_from(stored)
+    return proofs_from(stored)
 
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
+def proofs_from(stored: Any) -> list[Certificate]:
+    """The certificates of JSON data, one or those of several alternatives, the best of them first.
+
+    Of an alternative without a proof no more is known than the largest utility, which is the same
+    for all of them.
+    """
+    if not isinstance(stored, dict) or stored.get("format") != "certune choice certificate":
+        return [certificate_from(stored)]
+    _check_seal(stored, CHOICE)
+    pairs = [_list(pair) for pair in _list(stored["proofs"])]
+    demand(all(len(pair) == 2 for pair in pairs), "the proofs do not have names")
+    pairs.sort(key=lambda pair: pair[0] != stored["best_alternative"])
+    names = [str(pair[0]) for pair in pairs]
+    listed = {str(name) for name in _list(_object(stored["family"]).get("alternatives"))}
+    demand(sorted(names) == sorted(listed), "the alternatives are not those that have proofs")
+    proved = names[:1] == [stored["best_alternative"]] and bool(pairs[0][1])
+    demand(proved, "there is no proof for the best alternative")
+    proofs = [certificate_from(own)._replace(name=f"{name}: ") for name, own in pairs if own]
+    highest = {highest_utility(proof) for proof in proofs}
+    demand(len(highest) == 1, "the alternatives have different ranges of utilities")
+    bounds = [proof.upper_bound for proof in proofs] + [*highest] * (len(proofs) < len(names))
+    claims = [_fraction(stored["best_value"]), _fraction(stored["upper_bound"])]
+    found = [proofs[0].best_value, max(bounds), *proofs[0].fingerprints]
+    follows = [*claims, *_list(stored["instance_fingerprints"])] == found
+    demand(follows, "the claims do not follow from those about the alternatives")
+    if len({tuple(sorted(map(str, proof.fingerprints))) for proof in proofs}) > 1:
+        raise Unsupported("alternatives that have their own forms of the instances")
+    return proofs
+
+
 def certificate_from(stored: Any) -> Certificate:
-    """The certificate of JSON data."""
+    """The certificate of JSON data about one family."""
     demand(isinstance(stored, dict), "this is no certificate")
     if stored.get("format") == "certune box certificate":
         raise Unsupported("certificates over several parameters are not checked by this program")
     demand(stored.get("format") == "certune certificate", "this is no certificate of certune")
-    if stored.get("format_version") != VERSION:
-        raise Unsupported(f"format version {stored.get('format_version')!r}, expected {VERSION}")
-    demand(set(stored) == FIELDS, f"the fields are not {sorted(FIELDS)}")
-    content = {name: value for name, value in stored.items() if name != "checksum"}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    seal = hashlib.sha256(text.encode("ascii")).hexdigest()
-    demand(stored["checksum"] == seal, "the checksum does not belong to the content")
+    if "aggregate" in stored or "weights" in stored:
+        raise Unsupported("only means without weights are checked by this program")
+    _check_seal(stored, FIELDS)
     segment, family = _object(stored["segment"]), _object(stored["family"])
     demand(set(segment) == {"origin", "direction", "low", "high"}, "the segment has other fields")
     domain = _real(segment["low"]), _real(segment["high"])
@@ -107,18 +136,20 @@ def certificate_from(stored: Any) -> Certificate:
     demand(not wrong, "a failure of an instance that does not miss")
     region = [_list(pair) for pair in _list(stored["best_region"])]
     demand(all(len(pair) == 2 for pair in region), "the optimal set is not made of intervals")
-    return Certificate(
-        family=family,
-        fingerprints=prints,
-        origin=_point(segment["origin"]),
-        direction=_point(segment["direction"]),
-        domain=domain,
-        functions=functions,
-        best_value=_fraction(stored["best_value"]),
-        upper_bound=_fraction(stored["upper_bound"]),
-        best_region=[(_real(low), _real(high)) for low, high in region],
-        best_point=_real(stored["best_point"]),
-    )
+    line = _point(segment["origin"]), _point(segment["direction"]), domain
+    values = _fraction(stored["best_value"]), _fraction(stored["upper_bound"])
+    best = [(_real(low), _real(high)) for low, high in region], _real(stored["best_point"])
+    return Certificate(family, prints, *line, functions, *values, *best)
+
+
+def _check_seal(stored: dict[str, Any], fields: set[str]) -> None:
+    if stored.get("format_version") != VERSION:
+        raise Unsupported(f"format version {stored.get('format_version')!r}, expected {VERSION}")
+    demand(set(stored) == fields, f"the fields are not {sorted(fields)}")
+    content = {name: value for name, value in stored.items() if name != "checksum"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    seal = hashlib.sha256(text.encode("ascii")).hexdigest()
+    demand(stored["checksum"] == seal, "the checksum does not belong to the content")
 
 
 def _list(value: Any) -> list[Any]:
@@ -152,10 +183,8 @@ def _fraction(value: Any) -> Fraction:
 
 
 def _point(value: Any) -> dict[str, list[Fraction]]:
-    entries = {
-        name: own if isinstance(own, list) else [own] for name, own in _object(value).items()
-    }
-    return {name: [_real(entry) for entry in own] for name, own in entries.items()}
+    listed = {name: own if isinstance(own, list) else [own] for name, own in _object(value).items()}
+    return {name: [_real(entry) for entry in own] for name, own in listed.items()}
 
 
 def _function(stored: dict[str, Any], domain: Interval) -> Function:
@@ -172,12 +201,16 @@ def _function(stored: dict[str, Any], domain: Interval) -> Function:
     lengths = [len(stops), len(values), len(lower) + 1, len(upper) + 1]
     demand({len(starts)} == {*lengths}, "a function has lists of other lengths")
     demand((starts[0], stops[-1]) == domain, "a function does not cover the domain")
-    ordered = all(
-        a <= b for a, b in chain(zip(starts, stops, strict=True), zip(lower, upper, strict=True))
-    )
-    ordered = ordered and all(a < b for a, b in zip(stops, starts[1:], strict=False))
+    pairs = chain(zip(starts, stops, strict=True), zip(lower, upper, strict=True))
+    between = zip(stops, starts[1:], strict=False)
+    ordered = all(a <= b for a, b in pairs) and all(a < b for a, b in between)
     demand(ordered, "the pieces or bounds of a function are not in order")
     return Function(starts, stops, values, list(zip(lower, upper, strict=True)))
+
+
+def highest_utility(certificate: Certificate) -> Fraction:
+    """What an instance without a function may reach."""
+    return _real((_list(certificate.family.get("utility_range")) or [None])[-1])
 
 
 def check_claims(certificate: Certificate) -> None:
@@ -210,7 +243,7 @@ def check_claims(certificate: Certificate) -> None:
     inside = any(low <= point <= high for low, high in region)
     attained = inside and sum(f.on(point, point)[0] for f in functions) >= best
     demand(attained, "the best value is not attained at the best point")
-    highest = _real(_list(certificate.family.get("utility_range"))[-1])
+    highest = highest_utility(certificate)
     most = max(sum(bounds[1] for bounds in each) for each in found)
     n_all = len(certificate.fingerprints)
     bound = (most + (n_all - n) * highest) / Fraction(n_all)

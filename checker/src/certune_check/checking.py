@@ -14,7 +14,7 @@ from certune_check.algorithms.linkage import SCORES, UNDER, Linkage, Rule
 from certune_check.algorithms.shelf import SHELF
 from certune_check.certificate import Certificate, Function, check_claims, demand
 from certune_check.decisions import Program, Refuted, prove_at, prove_within
-from certune_check.instances import Points, fingerprint
+from certune_check.instances import Points, decoded, fingerprint
 from certune_check.numbers import PARAMETER, Number, Unsupported, number
 from certune_check.programs import user_function, with_own_classes
 
@@ -26,17 +26,14 @@ class Report(NamedTuple):
     unchecked: list[str]
 
     def __str__(self) -> str:
-        best, most = self.certificate.best_value, self.certificate.upper_bound
-        what = "optimal" if best == most else f"at most {float(most):.6g} is possible"
-        low, high = self.certificate.domain
-        moving = " and ".join(
-            name for name, step in self.certificate.direction.items() if any(step)
-        )
-        n_pieces = sum(len(dual.starts) for dual in self.certificate.functions)
+        own, (low, high) = self.certificate, map(float, self.certificate.domain)
+        bound = f"at most {float(own.upper_bound):.6g} is possible"
+        what = "optimal" if own.best_value == own.upper_bound else bound
+        moving = " and ".join(name for name, step in own.direction.items() if any(step))
         accepted = (
-            f"accepted: best mean utility {float(best):.6g} on {len(self.certificate.functions)} "
-            f"of {len(self.certificate.fingerprints)} instances, {what}, for {moving} in "
-            f"[{float(low):.6g}, {float(high):.6g}]; {n_pieces} pieces proved"
+            f"{own.name}accepted: best mean utility {float(own.best_value):.6g} on "
+            f"{len(own.functions)} of {len(own.fingerprints)} instances, {what}, for {moving} in "
+            f"[{low:.6g}, {high:.6g}]"
         )
         return "\n".join([accepted, *(f"not checked: {each}" for each in self.unchecked)])
 
@@ -66,7 +63,7 @@ def check(certificate: Certificate, instances: list[Any], function: str | None =
         try:
             _prove(make(instances[place]), dual, slack)
         except Refuted as error:
-            raise Refuted(f"instance {place}: {error}") from None
+            raise Refuted(f"{certificate.name}instance {place}: {error}") from None
     return Report(certificate, unchecked)
 
 
@@ -168,12 +165,8 @@ def _are_weights(shares: object) -> bool:
 
 def _check_range(certificate: Certificate, name: str, ends: list[Any]) -> None:
     """Check that a parameter is the coordinate itself, over the range that the family has."""
-    right = (
-        certificate.origin[name] == [0]
-        and certificate.direction[name] == [1]
-        and all(isinstance(end, float) for end in ends)
-        and tuple(map(Fraction, ends)) == certificate.domain
-    )
+    line = certificate.origin[name], certificate.direction[name], certificate.domain
+    right = line == ([0], [1], tuple(map(Fraction, ends))) and {*map(type, ends)} == {float}
     demand(right, f"the segment does not cover the range {ends} of {name}")
 
 
@@ -195,15 +188,29 @@ def _program(
     family = certificate.family
     values = {name: own[0] if len(own) == 1 else tuple(own) for name, own in parameters.items()}
     options = family.get("options")
+    settings, steps = family.get("settings", {}), family.get("steps")
+    values = {name: decoded(own, 0) for name, own in settings.items()} | values
     if function is not None:
         program, defined = user_function(function)
-        return lambda x: partial(program, with_own_classes(x, defined), values), Fraction(0)
-    if family.get("family") not in SHELF:
-        raise Unsupported(
-            f"the family {family.get('family')!r} is not known; give the program of a "
-            "ProgramFamily as --function file.py:name"
-        )
-    if not isinstance(options, dict):
-        raise Refuted("the options of the program are not given")
-    shelf = SHELF[str(family["family"])]
+
+        def run(x: Any) -> Any:
+            own = {**values, steps[0]: _step(values[steps[0]], *steps[1:])} if steps else values
+            return program(x, own)
+
+        return lambda x: partial(run, with_own_classes(x, defined)), Fraction(0)
+    demand(not settings and not steps, "a program of the shelf has no discrete parameters")
+    kind = str(family.get("family"))
+    if kind not in SHELF:
+        raise Unsupported(f"{kind} is not known: give its program as --function file.py:name")
+    demand(isinstance(options, dict), "the options of the program are not given")
+    shelf, options = SHELF[kind], dict(options or {})
     return lambda x: partial(shelf, x, values, **options), Fraction(0)
+
+
+def _step(place: Number, first: Any, last: int | None = None) -> Any:
+    """The whole number next to a place, halves go up; or the value with this number in a list."""
+    low, high = (0, len(first) - 1) if last is None else (first, last)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if place < middle + Fraction(1, 2) else (middle + 1, high)
+    return decoded(first[low], 0) if last is None else low

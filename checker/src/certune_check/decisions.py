@@ -22,7 +22,7 @@ from typing import Any
 
 from flint import arb, ctx
 
-from certune_check.numbers import Impossible, Key, Number, Unsupported, ball, number
+from certune_check.numbers import Impossible, Key, Number, Unsupported, ball, number, sign_of
 
 PRECISIONS = (64, 192, 1024, 4096)
 ON_INTERVALS = 128
@@ -77,7 +77,7 @@ class Place:
     def _sign(self, x: Number, derivatives: int) -> int | None:
         """The sign on the interval, with the help of so many derivatives."""
         if x.constant is not None:
-            return _sign_of(x.constant)
+            return sign_of(x.constant)
         ctx.prec = ON_INTERVALS
         value = x.enclose(self._all, self._enclosed)
         if value > 0 or value < 0:
@@ -100,10 +100,6 @@ class Place:
         return -slope if slope * last <= 0 else None
 
 
-def _sign_of(value: Fraction) -> int:
-    return (value > 0) - (value < 0)
-
-
 def sign_at(x: Number, t: Fraction) -> int | None:
     """The sign at a rational point: by balls if it is not zero, by the normal form if it is."""
     for precision in PRECISIONS:
@@ -119,7 +115,7 @@ def sign_at(x: Number, t: Fraction) -> int | None:
             except (ArithmeticError, ValueError, Unsupported):
                 return None
             if constant is not None:
-                return _sign_of(constant)
+                return sign_of(constant)
     return None
 
 

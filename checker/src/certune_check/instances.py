@@ -23,6 +23,8 @@ import numpy as np
 
 MOST_BYTES = 2**30
 DEEPEST = 100
+UNREADABLE = OSError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError
+UNREADABLE += RecursionError, MemoryError, zipfile.BadZipFile  # type: ignore[assignment]
 
 
 class BadFile(Exception):
@@ -36,11 +38,6 @@ class Points:
     distances: Any
     target: tuple[int, ...]
     k: int
-
-    @property
-    def n(self) -> int:
-        """Number of points."""
-        return int(self.distances.shape[1])
 
     @property
     def fingerprint(self) -> str:
@@ -73,9 +70,7 @@ def read_instance(path: Path) -> Any:
         if path.suffix == ".npz":
             return _points(path)
         return decoded(json.loads(path.read_text("utf-8")), 0)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
-        raise BadFile(f"{path}: {error}") from None
-    except (RecursionError, MemoryError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise BadFile(f"{path}: {type(error).__name__} {error}") from None
 
 
@@ -91,19 +86,14 @@ def _points(path: Path) -> Points:
     if distances.ndim != 3 or distances.shape[1:] != (n, n) or not 1 <= k <= n:
         raise BadFile(f"{path}: distances {distances.shape} do not fit {n} points and k={k}")
     zeros = distances == 0
-    twins = np.argmax(zeros.all(axis=0), axis=1)
-    right = (
-        np.isfinite(distances).all()
-        and (distances >= 0).all()
-        and np.array_equal(distances, distances.transpose(0, 2, 1))
-        and zeros.all(axis=0).diagonal().all()
-        and np.array_equal(zeros.all(axis=0), zeros.any(axis=0))
-        and np.array_equal(distances, distances[:, twins])
-    )
+    are_copies = zeros.all(axis=0)
+    twins = np.argmax(are_copies, axis=1)
+    right = np.isfinite(distances).all() and (distances >= 0).all() and are_copies.diagonal().all()
+    right = right and np.array_equal(are_copies, zeros.any(axis=0))
+    right = right and np.array_equal(distances, distances.transpose(0, 2, 1))
+    right = right and np.array_equal(distances, distances[:, twins])
     if not right:
-        raise BadFile(
-            f"{path}: distances must be finite, symmetric, and 0 only between copies of a point"
-        )
+        raise BadFile(f"{path}: distances must be finite, symmetric, and 0 only between copies")
     codes = np.unique(target, return_inverse=True)[1]
     return Points(distances, tuple(int(code) for code in codes), k)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, total_ordering
 from typing import Any
 
 from flint import arb, fmpq, fmpz
@@ -44,6 +44,7 @@ class Impossible(Exception):
     """The answers that a run was given contradict each other, so that it belongs to no t."""
 
 
+@total_ordering
 class Number:
     """A sum of terms; arithmetic is exact, comparisons are decided at the current place."""
 
@@ -133,7 +134,7 @@ class Number:
     def sign(self) -> int:
         """The sign at the current place."""
         value = self.constant
-        return Number.decide(self) if value is None else (value > 0) - (value < 0)
+        return Number.decide(self) if value is None else sign_of(value)
 
     def _against(self, other: Any) -> int:
         if (made := number(other)) is NotImplemented:
@@ -142,15 +143,6 @@ class Number:
 
     def __lt__(self, other: Any) -> bool:
         return self._against(other) < 0
-
-    def __le__(self, other: Any) -> bool:
-        return self._against(other) <= 0
-
-    def __gt__(self, other: Any) -> bool:
-        return self._against(other) > 0
-
-    def __ge__(self, other: Any) -> bool:
-        return self._against(other) >= 0
 
     def __eq__(self, other: Any) -> bool:
         return number(other) is not NotImplemented and self._against(other) == 0
@@ -203,6 +195,11 @@ def number(value: Any) -> Any:
     if isinstance(value, (int, float, Fraction)):
         return Number({ONE: Fraction(value)})
     return NotImplemented
+
+
+def sign_of(value: Fraction) -> int:
+    """-1, 0 or 1."""
+    return (value > 0) - (value < 0)
 
 
 def ball(value: Fraction) -> arb:

@@ -52,7 +52,7 @@ class Linkage:
         self._points, self._rule, self._score, self._objective = points, rule, score, objective
         if objective != "cut":
             self._reference = _reference(points.distances, objective)
-        pairs = list(combinations(range(points.n), 2))
+        pairs = list(combinations(range(len(points.target)), 2))
         vectors = [tuple(map(Fraction, points.distances[:, i, j].tolist())) for i, j in pairs]
         self._vectors = {
             frozenset(pair): vector for pair, vector in zip(pairs, vectors, strict=True)
@@ -65,7 +65,7 @@ class Linkage:
     def __call__(self) -> Fraction:
         """Cluster and prune, and return the utility."""
         sense = self._sense()
-        clusters: list[Cluster] = [frozenset([i]) for i in range(self._points.n)]
+        clusters: list[Cluster] = [frozenset([i]) for i in range(len(self._points.target))]
         if self._objective == "cut":
             return self._scored(self._cut(clusters, sense))
         trees: dict[Cluster, Any] = {cluster: min(cluster) for cluster in clusters}

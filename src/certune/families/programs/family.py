@@ -177,16 +177,25 @@ class ProgramFamily(Family):
 
     @property
     def description(self) -> dict[str, Any]:
-        """The name of the program, its options if it is a dataclass, and what it returns."""
+        """The name of the program, its options if it is a dataclass, and what it returns.
+
+        And of a slice the discrete parameters: those that are set, and one that goes in steps.
+        """
         name = getattr(self.program, "__qualname__", type(self.program).__qualname__)
-        settings = {key: str(value) for key, value in self._settings.items()}
-        return {
+        told: dict[str, Any] = {
             "family": type(self).__name__,
             "program": name[:LONGEST_WORD],
-            "options": {**_options(self.program), **settings},
+            "options": _options(self.program),
             "utility_range": list(self.utility_range),
             "tolerance": self._tolerance,
         }
+        if self._settings:
+            told["settings"] = {key: _as_data(value) for key, value in self._settings.items()}
+        if isinstance(self._stepped, Integer):
+            told["steps"] = [self._stepped.name, int(self._stepped.low), int(self._stepped.high)]
+        elif self._stepped is not None:
+            told["steps"] = [self._stepped.name, [_as_data(own) for own in self._stepped.values]]
+        return told
 
     @property
     def utility_range(self) -> tuple[float, float]:
@@ -639,6 +648,12 @@ def _setting(item: Categorical, given: Any) -> Any:
     """Return one of the values of a parameter, which may have become an expression or a float."""
     number = given.value if isinstance(given, Expression) else given
     return item.validate(number)
+
+
+def _as_data(setting: str | float) -> Any:
+    """Return a setting as JSON data, which has no infinite numbers."""
+    is_infinite = isinstance(setting, float) and math.isinf(setting)
+    return {"float": repr(setting)} if is_infinite else setting
 
 
 def _options(program: Program) -> dict[str, str]:
