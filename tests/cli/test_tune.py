@@ -14,6 +14,8 @@ import certune as ct
 from certune.cli import main
 from certune.cli.running import read_problem
 from certune.cli.scenario import read_scenario
+from certune.runs import Journal
+from certune.testing import StepFamily, StepInstance
 
 FAST = ("--alpha", 0.5, 3)
 
@@ -234,8 +236,21 @@ def test_a_run_is_not_overwritten_unless_asked(run, place):
     arguments = ("tune", "linkage", "data/d0.csv", "--target", "label", *FAST, "-q", "--out")
     run(*arguments, "run")
     assert "--overwrite" in run(*arguments, "run", exit_code=1).stderr
+    (place / "run" / "search-0123456789abcdef.jsonl").write_text("")
+    journal = Journal(place / "run" / "journal.jsonl")
+    refused = run(*arguments, "run", "--overwrite", exit_code=1)
+    assert "in use by process" in refused.stderr
+    journal.close()
+    assert (place / "run" / "findings.json").exists()
     run(*arguments, "run", "--overwrite")
+    assert not list((place / "run").glob("search-*"))
     assert "other files" in run(*arguments, "data", exit_code=1).stderr
+
+
+def test_a_run_that_was_made_in_python_is_told(run, place):
+    ct.tune_stream(StepFamily(), [StepInstance((0.5,), (0, 1))], run_dir=place / "run")
+    for command in ("show", "report"):
+        assert "certune.load reads it" in run(command, "run", exit_code=1).stderr
 
 
 def test_a_run_that_was_stopped_is_continued(run, place):
@@ -244,6 +259,7 @@ def test_a_run_that_was_stopped_is_continued(run, place):
     run("tune", "linkage", *arguments, "--out", "run", "-q")
     for name in ("findings.json", "result.json", "report.html"):
         (place / "run" / name).unlink()
+    assert "certune resume run" in run("show", "run", exit_code=1).stderr
     functions = sorted((place / "run" / "functions").iterdir())
     functions[0].unlink()
     kept = functions[1].stat().st_mtime_ns

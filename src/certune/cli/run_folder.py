@@ -12,11 +12,12 @@ from certune.errors import CertificateError, InputError
 from certune.files import write_whole
 from certune.report.findings import Findings
 from certune.report.tables import table_of_instances
+from certune.runs import Journal
 
 SCENARIO, FINDINGS, RESULT = "scenario.toml", "findings.json", "result.json"
 CERTIFICATE, REPORT, INSTANCES = "certificate.json", "report.html", "instances.csv"
 # What tuning itself keeps there, see certune.runs.directory.
-JOURNAL, FOLDERS = "journal.jsonl", ("functions", "aside")
+JOURNAL, SEARCHES, FOLDERS = "journal.jsonl", "search-*.jsonl", ("functions", "aside")
 # A record that is larger than this was not written by certune.
 LARGEST_RECORD = 200 * 2**20
 
@@ -34,8 +35,12 @@ def begin_run(folder: Path, scenario: Scenario, overwrite: bool) -> None:
             raise InputError(
                 f"{folder} has a run already: name another folder{hint}, or --overwrite"
             )
+        if (folder / JOURNAL).exists():
+            Journal(folder / JOURNAL).close()  # refuses if another process is at work there
         for name in (FINDINGS, RESULT, CERTIFICATE, REPORT, INSTANCES, JOURNAL):
             (folder / name).unlink(missing_ok=True)
+        for path in folder.glob(SEARCHES):
+            path.unlink()
         for name in FOLDERS:
             shutil.rmtree(folder / name, ignore_errors=True)
     try:
@@ -89,7 +94,12 @@ def read_findings(folder: Path) -> Findings:
     if not folder.exists():
         raise InputError(f"there is no run {folder}: make one with certune tune ... --out {folder}")
     if not path.is_file():
-        raise InputError(f"{folder} is no run directory: it has no {FINDINGS}")
+        hint = ""
+        if (folder / SCENARIO).is_file():
+            hint = f": the run has not ended, continue it with certune resume {folder}"
+        elif (folder / JOURNAL).is_file():
+            hint = ": the run was made in Python, where certune.load reads it"
+        raise InputError(f"{folder} is no finished run: it has no {FINDINGS}{hint}")
     if path.stat().st_size > LARGEST_RECORD:
         raise InputError(f"{path} is too large to be a record of certune")
     try:
