@@ -1,9 +1,12 @@
 """Distances of points: what double precision cannot hold is refused."""
 
+import math
+
 import numpy as np
 import pytest
 
 import certune as ct
+from certune.deadline import TimeIsUp, until
 from certune.errors import InputError
 from certune.families.metrics import distance_matrix
 
@@ -31,3 +34,18 @@ def test_tiny_points_keep_their_digits(metric):
 def test_a_single_object_is_no_array_of_points():
     with pytest.raises(InputError, match="a single object of type str: pass an array of rows"):
         ct.ClusteringInstance(np.array("points"), target=[0, 1])
+
+
+def test_a_stop_ends_distances_by_functions_of_ones_own():
+    calls = []
+    with until(math.inf) as stop:
+
+        def metric(first, second):
+            calls.append(1)
+            if len(calls) == 100:
+                stop.set()
+            return float(np.abs(first - second).sum())
+
+        with pytest.raises(TimeIsUp):
+            distance_matrix(np.random.default_rng(0).normal(size=(60, 2)), metric)
+    assert len(calls) < 200

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.checks import as_array, refuse_mask
+from certune.deadline import check_time
 from certune.errors import InputError, ParameterError
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -153,10 +154,12 @@ def distance_matrix(points: FloatArray, metric: Metric) -> FloatArray:
     n = len(points)
     if n == 1:
         return np.zeros((1, 1))
+    check_time()
     if callable(metric):
-        condensed = [
-            _distance(metric, points[i], points[j]) for i in range(n) for j in range(i + 1, n)
-        ]
+        condensed: list[float] = []
+        for i in range(n):
+            check_time()
+            condensed += (_distance(metric, points[i], points[j]) for j in range(i + 1, n))
         return _square(np.array(condensed))
     try:
         if metric in _SKLEARN_METRICS:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.deadline import check_time
 from certune.errors import ParameterError
 from certune.families.linkage.instance import ClusteringInstance
 from certune.kernels.linkage import CUT, K_CENTER, K_MEANS, K_MEDIAN
@@ -86,7 +87,9 @@ class Objective:
         """
         if self.name == "cut":
             return np.empty((0, 0), dtype=np.int64)
+        check_time()
         scaled = _average(instance.distances)
+        check_time()
         n_terms = instance.n_points
         if self.name == "k-means":
             scaled *= scaled
