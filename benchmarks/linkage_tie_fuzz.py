@@ -225,7 +225,8 @@ def places_of(rng, dual, segment):
         unit = max(math.ulp(place), 2.0**-200)
         for step in rng.choice([-1000, -9, -2, -1, 0, 0, 1, 2, 9, 1000], 3):
             found.add(place + float(step) * unit)
-    return sorted(t for t in found if segment.low <= t <= segment.high)
+    seen = (t for t in found if t == 0.0 or abs(t) > 2.0**-210)
+    return sorted(t for t in seen if segment.low <= t <= segment.high)
 
 
 def exact_point(instance, segment, t):

@@ -11,6 +11,7 @@ Ward's method, means with 1.96 standard errors. A row that is clearly above the 
 marked: there a default wins.
 
     python benchmarks/linkages_that_win.py DATA_FOLDER [--tuning 10] [--test 30] [--per-class 20]
+                                             [--largest 1000] [--only hog]
 
 DATA_FOLDER holds the npz files that the docs describe (docs/benchmarks/linkages-that-win.md); sets
 of the battery with more than --largest points are left out.
@@ -163,25 +164,7 @@ def table(name, tuned, untuned):
         )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--tuning", type=int, default=10)
-    parser.add_argument("--test", type=int, default=30)
-    parser.add_argument("--per-class", type=int, default=20)
-    parser.add_argument("--largest", type=int, default=1000)
-    options = parser.parse_args()
-    print(f"certune {ct.__version__}, Python {platform.python_version()}, {platform.machine()}")
-    start = time.process_time()
-    count = options.tuning + options.test
-    for name, instances in domains(options.folder, count, options.per_class):
-        tuning, test = instances[: options.tuning], instances[options.tuning :]
-        tuned = {
-            kind: tuned_scores(family, tuning, test) for kind, family in families("hamming").items()
-        }
-        reached = [defaults(instance, "hamming") for instance in test]
-        table(name, tuned, {kind: [row[kind] for row in reached] for kind in reached[0]})
-    sets = list(battery(options.folder, options.largest))
+def compare_on_battery(sets):
     tuned = {
         kind: left_out_scores(family, sets) for kind, family in families("adjusted-rand").items()
     }
@@ -191,6 +174,32 @@ def main():
         tuned,
         {kind: [row[kind] for row in reached] for kind in reached[0]},
     )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--tuning", type=int, default=10)
+    parser.add_argument("--test", type=int, default=30)
+    parser.add_argument("--per-class", type=int, default=20)
+    parser.add_argument("--largest", type=int, default=1000)
+    parser.add_argument("--only", help="part of the name of the data, such as hog or battery")
+    options = parser.parse_args()
+    print(f"certune {ct.__version__}, Python {platform.python_version()}, {platform.machine()}")
+    start = time.process_time()
+    count = options.tuning + options.test
+    wanted = options.only or ""
+    for name, instances in domains(options.folder, count, options.per_class):
+        if wanted not in name:
+            continue
+        tuning, test = instances[: options.tuning], instances[options.tuning :]
+        tuned = {
+            kind: tuned_scores(family, tuning, test) for kind, family in families("hamming").items()
+        }
+        reached = [defaults(instance, "hamming") for instance in test]
+        table(name, tuned, {kind: [row[kind] for row in reached] for kind in reached[0]})
+    if wanted in "battery":
+        compare_on_battery(list(battery(options.folder, options.largest)))
     print(f"\n{time.process_time() - start:.0f} s of processor time")
 
 

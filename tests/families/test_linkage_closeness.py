@@ -33,6 +33,8 @@ def sign_of(terms, alpha, powers):
 def value_of(distances, kind, first, second):
     """Linkage value of two clusters as a sum of powers of distances."""
     between = [distances[a, b] for a in first for b in second]
+    if kind in ("min", "max"):
+        return {(min if kind == "min" else max)(between): Fraction(1)}
     if kind == "min-max":
         weighted = [(min(between), Fraction(1)), (max(between), Fraction(1))]
     elif kind == "power-mean":
@@ -50,7 +52,12 @@ def value_of(distances, kind, first, second):
 
 
 def greedy_cut(distances, kind, alpha, k):
-    """Labels by joining the nearest pair until k clusters are left; identical points first."""
+    """Labels by joining the nearest pair until k clusters are left; identical points first.
+
+    At infinite exponents power means are single and complete linkage.
+    """
+    if math.isinf(alpha):
+        kind, alpha = "max" if alpha > 0 else "min", 1.0
     clusters = []
     for p in range(len(distances)):
         twin = next((own for own in clusters if distances[own[0], p] == 0), None)
@@ -116,6 +123,59 @@ def test_every_float_around_near_ties_agrees_with_exact_sums(kind, seed):
     for t in places:
         labels = greedy_cut(instance.distances[0], kind, t, instance.k)
         assert dual.value_at(t) == family.utility.score(instance.target, labels), t
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "place", "squares"),
+    [
+        ("power-mean", -2.0, (2, 6, 3)),  # 1/2 + 1/6 = 2/3
+        ("min-max", -2.0, (2, 6, 3)),
+        ("power-mean", -4.0, (14, 14, 14)),
+        ("power-mean", 2.0, (2, 6, 4)),
+        ("min-max", 2.0, (3, 7, 5)),
+        ("energy", 2.0, (3, 7, 5)),
+    ],
+)
+def test_rounded_roots_whose_powers_nearly_agree(kind, place, squares, turned):
+    """One point between two pairs, equally near but for the roundings of three roots."""
+    first, second, both = np.sqrt(squares)
+    matrix = np.full((5, 5), 9.0)
+    matrix[1, 2] = matrix[3, 4] = 1.0
+    matrix[0, 1:] = [both, both, first, second] if turned else [first, second, both, both]
+    matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
+    instance = ct.ClusteringInstance(distances=matrix, target=[0, 0, 0, 1, 1])
+    low, high = sorted((place - 0.5, place + 0.5))
+    family = ct.Linkage(kind, alpha=(low, high), objective="cut")
+    dual = family.dual(instance)
+    assert not len(dual.undecided)
+    for t in floats_around(place, (-1000, -9, -2, -1, 0, 1, 2, 9, 1000)):
+        labels = greedy_cut(matrix, kind, t, 2)
+        assert np.array_equal(_together(family.solve(instance, t).labels), _together(labels)), t
+        assert dual.value_at(t) in (None, family.utility.score(instance.target, labels)), t
+
+
+EXPONENTS = {
+    "power-mean": (-math.inf, -2.0, -1.0, 1.0, 2.0, math.nextafter(2.0, 0.0), math.inf),
+    "min-max": (-2.0, -1.0, 1.0, 2.0, math.nextafter(2.0, 3.0)),
+    "energy": (0.3, 1.0, 2.0, math.nextafter(2.0, 3.0), 3.0),
+}
+
+
+@pytest.mark.parametrize("kind", EXPONENTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_single_runs_on_tied_data_agree_with_exact_sums(kind, seed):
+    matrix = tied(seed).distances[0]
+    for alpha in EXPONENTS[kind]:
+        for k in range(1, min(6, tied(seed).n_distinct + 1)):
+            instance = ct.ClusteringInstance(distances=matrix, k=k)
+            labels = ct.Linkage(kind, alpha=alpha, objective="cut").solve(instance, {}).labels
+            expected = greedy_cut(matrix, kind, alpha, k)
+            assert np.array_equal(_together(labels), _together(expected)), (alpha, k)
+
+
+def _together(labels):
+    return labels[:, None] == labels
 
 
 @pytest.mark.parametrize("kind", ["power-mean", "min-max", "energy"])
