@@ -21,7 +21,7 @@ FLAGS = (
 
 def write_tuning(path):
     instances = ct.datasets.random_clustering(10, n_clusters=3, n_per_cluster=5, spread=0.4)
-    result = ct.tune(ct.Linkage(alpha=(-3, 3)), instances[:7])
+    result = ct.tune(ct.Linkage("energy", alpha=(0.1, 4), objective="cut"), instances[:7])
     result.report(path, instances[7:])
 
 
@@ -93,6 +93,13 @@ def test_the_page_works(browser, page):
     # Nothing is wider than the screen, and every picture is drawn and has a name.
     wide = "return document.documentElement.scrollWidth - window.innerWidth"
     assert browser.execute_script(wide) <= 0
+    # A large screen has room for every table.
+    hidden = (
+        "return [...document.querySelectorAll('.wide:has(table)')].filter((box) => "
+        "box.scrollWidth > box.clientWidth).map((box) => box.textContent)"
+    )
+    if browser.execute_script("return window.innerWidth") >= 1440:
+        assert browser.execute_script(hidden) == []
     charts = browser.find_elements(By.CSS_SELECTOR, ".chart")
     assert len(charts) >= 3
     for chart in charts:

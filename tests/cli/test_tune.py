@@ -14,6 +14,7 @@ import certune as ct
 from certune.cli import main
 from certune.cli.running import read_problem
 from certune.cli.scenario import read_scenario
+from certune.guarantees import mean_interval
 from certune.runs import Journal
 from certune.testing import StepFamily, StepInstance
 
@@ -411,3 +412,33 @@ def test_help_needs_no_solver():
     script = f"import sys; import certune.cli; print(sorted({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert found.stdout.strip() == "[]", found.stderr
+
+
+def test_folds_of_several_tables_are_not_taken_for_independent(run, place):
+    rng = np.random.default_rng(0)
+    for number in range(6):
+        x = rng.normal(size=(30, 2))
+        y = (x[:, 0] + rng.normal(size=30) > 0).astype(int)
+        rows = [f"{a},{b},{label}" for (a, b), label in zip(x, y, strict=True)]
+        (place / f"part{number}.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    data = ("part*.csv", "--target", "y", "--cv", 3, "--holdout", 0.4, "--lam", 0.01, 1)
+    run("tune", "logistic", *data, "--out", "run", "-q")
+    findings = json.loads((place / "run/findings.json").read_text())
+    held = findings["held_out"]
+    assert len(held["instances"]) == 6 and len(held["groups"]) == 2
+    # Nothing that needs independent instances is said of the folds that were tuned on.
+    assert findings["shared_rows"] and findings["guarantee"] is None
+    assert findings["cross_validation"] is None
+    scores = np.array([item["tuned"] for item in held["instances"]]).reshape(2, 3).mean(axis=1)
+    problem = read_problem(read_scenario(place / "run/scenario.toml"))
+    worst = float(problem.family.score.of(problem.family.utility_range[0]))
+    expected = mean_interval(scores.tolist(), 0.05, (0.0, worst))
+    assert held["interval"] == pytest.approx([expected.low, expected.high], abs=1e-6)
+    shown = " ".join(run("show", "run").stdout.split())
+    assert "On 2 held-out tables, 6 folds, it has" in shown
+
+
+def test_a_class_of_one_row_is_named_with_advice_that_works(run, place):
+    (place / "lone.csv").write_text("a,y\n" + "".join(f"{n},u\n" for n in range(9)) + "9,v\n")
+    told = run("tune", "logistic", "lone.csv", "--target", "y", exit_code=1).output
+    assert "lone.csv: class 'v' has 1 row, and folds need 2" in told and "--cv" not in told

@@ -73,7 +73,7 @@ def test_labels_of_any_kind_and_any_splitter():
     [
         ([-1] * 40, "y has no label"),
         ([0] * 39, "one label for each of the 40 rows"),
-        ([0, 1, *[-1] * 38], "too few for 5 folds"),
+        ([0, 1, *[-1] * 38], "class '0' has 1 row, and folds need 2"),
     ],
 )
 def test_labels_that_make_no_folds(y, message):

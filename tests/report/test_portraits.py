@@ -39,6 +39,18 @@ def test_a_dendrogram_is_the_tree():
     assert len(coloured) == n - len(set(tree.labels.tolist()))
 
 
+def test_true_clusters_have_the_numbers_of_those_that_were_found():
+    [instance] = ct.datasets.random_clustering(1, n_clusters=3, n_per_cluster=7, spread=0.1)
+    family = ct.Linkage(alpha=(-2, 2))
+    tree = family.solve(instance, {"alpha": 0.3})
+    turned = (np.asarray(instance.target) + 1) % 3
+    split = np.where(np.arange(21) == 0, 7, turned)  # one cluster more than was found
+    for truth, n_equal in ((turned, 21), (split, 20)):
+        leaves = dendrogram(tree, truth)["leaves"]
+        assert sum(found == true for found, true in leaves) == n_equal
+        assert len({true for _, true in leaves}) == len(set(truth.tolist()))
+
+
 def test_a_path_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 12))

@@ -212,3 +212,38 @@ class WholeSteps(StepFamily):
 def test_mistakes_are_named(call, words):
     with pytest.raises(ParameterError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("program", "space", "words"),
+    [
+        (
+            lambda x, p: 1 if ct.pfaffian.log(p["k"] - 2) > p["a"] else 0,
+            (ct.Integer("k", 2, 4), ct.Real("a", 0, 1)),
+            r"k = 2: .*no value for a from 0\.0 to 1\.0 and k = 2: log needs .* this setting",
+        ),
+        (
+            lambda x, p: 1 / (p["k"] - 2) if p["rule"] == "odd" else 1,
+            (ct.Categorical("rule", ("even", "odd")), ct.Integer("k", 1, 3)),
+            r"rule = odd: .*no value at k = 2, rule = 'odd': division by zero",
+        ),
+        (
+            lambda x, p: {"first": 0, "last": 1}[p["rule"]] if p["a"] > 0.5 else 0,
+            (ct.Categorical("rule", ("first", "last", "middle")), ct.Real("a", 0, 1)),
+            r"rule = middle: .*KeyError: 'middle'",
+        ),
+    ],
+)
+def test_a_setting_at_which_a_program_fails_is_named(program, space, words):
+    family = ct.ProgramFamily(program, ct.ParameterSpace(space), utility_range=(-1, 1))
+    with pytest.raises(ct.TuningError, match=words) as caught:
+        ct.tune(family, [0], progress=False)
+    assert caught.value.instance_name == "instance 0" and caught.value.__cause__ is not None
+
+
+def test_a_program_may_test_for_a_setting_at_which_it_has_no_value():
+    def guarded(x, p):
+        return 0 if p["k"] == 2 else 1 / (p["k"] - 2)
+
+    family = ct.ProgramFamily(guarded, ct.Integer("k", 1, 3), utility_range=(-1, 1))
+    assert ct.tune(family, [0], progress=False).best_params == {"k": 3}

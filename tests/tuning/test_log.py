@@ -9,6 +9,8 @@ import types
 import pytest
 
 import certune as ct
+from certune.displays import SILENCE
+from certune.stages import stage
 from certune.testing import StepFamily
 from certune.tuning.log import COLUMNS
 
@@ -16,9 +18,9 @@ from certune.tuning.log import COLUMNS
 @pytest.fixture
 def hurried(monkeypatch):
     """Time runs a few times faster for the log."""
-    monkeypatch.setattr("certune.tuning.log.PATIENCE", 0.02)
+    monkeypatch.setattr("certune.displays.PATIENCE", 0.02)
     monkeypatch.setattr("certune.tuning.log.BEAT", 0.01)
-    monkeypatch.setattr("certune.tuning.displays.PAUSE", 0.02)
+    monkeypatch.setattr("certune.stages.BEAT", 0.01)
 
 
 class WatchedFamily(StepFamily):
@@ -52,7 +54,7 @@ def test_short_runs_are_silent(capfd, random_instances):
     assert capfd.readouterr() == ("", "")
 
 
-def test_log_has_header_rows_and_summary(capfd, random_instances):
+def test_log_has_header_rows_and_an_end(capfd, random_instances):
     result = ct.tune(StepFamily(), random_instances(3), progress=True)
     out, err = capfd.readouterr()
     assert out == ""
@@ -62,15 +64,17 @@ def test_log_has_header_rows_and_summary(capfd, random_instances):
     titles = lines.index(
         COLUMNS.format("time", "finished", "pieces", "best", "bound", "gap", "ETA")
     )
-    last = lines[lines.index("", titles) - 1].split()
+    last = lines[-2].split()
+    assert titles < len(lines) - 2
     pieces = str(sum(dual.n_pieces for dual in result.duals))
     value = f"{result.best_value:.6f}"
     assert last[2:] == ["3/3", pieces, value, value, "0.000000", "0.0", "s"]
-    assert err.endswith(f"{result}\n")
+    # What came of it is told once, by the result.
+    assert re.fullmatch(r"OPTIMAL after \d\.\d s", lines[-1])
 
 
 def test_log_appears_once_a_run_is_long(capfd, monkeypatch, random_instances, slow_family):
-    monkeypatch.setattr("certune.tuning.log.PATIENCE", 0.1)
+    monkeypatch.setattr("certune.displays.PATIENCE", 0.1)
     ct.tune(slow_family, random_instances(5))
     err = capfd.readouterr().err
     assert err.startswith("certune: exact tuning") and "OPTIMAL" in err
@@ -109,7 +113,7 @@ def test_a_terminal_has_a_line_that_moves(monkeypatch, hurried, random_instances
     assert "\x1b[2K" in screen.getvalue() and "\x1b[?25h" in screen.getvalue()
     assert "0/3 finished, ETA -  in work: s" in plain
     assert re.search(r"1/3 finished, best \d\.\d{6}, gap \d\.\d", plain)
-    assert plain.rstrip().endswith(str(result))
+    assert re.search(r"OPTIMAL after \d+\.\d s\s*$", plain) and result.status.name == "OPTIMAL"
 
 
 def test_a_terminal_without_a_cursor_gets_lines(monkeypatch, random_instances):
@@ -153,3 +157,90 @@ def test_a_failed_run_ends_its_log(monkeypatch, random_instances):
         ct.tune(StepFamily(), random_instances(3), callbacks=[fail], progress=True)
     # The cursor is back.
     assert screen.getvalue().rindex("\x1b[?25h") > screen.getvalue().rindex("\x1b[?25l")
+
+
+def spoken(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    return sys.stderr
+
+
+def until(seen, words):
+    limit = time.monotonic() + 5
+    while words not in seen.getvalue() and time.monotonic() < limit:
+        time.sleep(0.005)
+
+
+def test_a_stage_says_what_is_done_and_its_parts_have_words_of_their_own(monkeypatch, hurried):
+    seen = spoken(monkeypatch)
+    with stage("reading"):
+        until(seen, "certune: reading\n")
+        until(seen, "certune: reading, 0.")
+        with stage("sorting") as say:
+            until(seen, "certune: sorting, 0.")
+            say("sorting again")
+            until(seen, "certune: sorting again, 0.")
+        before = seen.getvalue().count("reading")
+        while seen.getvalue().count("reading") == before:
+            time.sleep(0.005)
+    lines = seen.getvalue().splitlines()
+    assert all(line.startswith("certune: ") for line in lines)
+    after = len(lines)
+    time.sleep(0.05)
+    assert len(seen.getvalue().splitlines()) == after
+
+
+def test_parts_of_one_conversation_are_not_silent_together(monkeypatch):
+    monkeypatch.setattr("certune.displays.PATIENCE", 0.15)
+    seen = spoken(monkeypatch)
+    with SILENCE.conversation():
+        for number in range(5):
+            with stage(f"part {number}"):
+                time.sleep(0.06)
+    assert "certune: part 2" in seen.getvalue()
+    seen.truncate(0)
+    for number in range(5):
+        with stage(f"call {number}"):
+            time.sleep(0.06)
+    assert "call" not in seen.getvalue()
+
+
+def test_a_quiet_conversation_says_nothing(monkeypatch, hurried, random_instances, slow_family):
+    seen = spoken(monkeypatch)
+    with stage("all of it", quiet=True), stage("a part"):
+        ct.tune(slow_family, random_instances(2), progress=True)
+        time.sleep(0.05)
+    assert seen.getvalue() == ""
+
+
+class SlowToCheck(StepFamily):
+    """A family whose checks take until they were told in some words."""
+
+    def __init__(self, seen, words):
+        super().__init__()
+        self._seen = seen
+        self.words = words
+
+    def check_instance(self, instance):
+        until(self._seen, self.words)
+
+
+def test_what_goes_before_and_after_a_run_is_told(monkeypatch, hurried, random_instances):
+    seen = spoken(monkeypatch)
+    family = SlowToCheck(seen, "certune: checking the instances")
+    drawn = random_instances(2)
+    result = ct.tune(family, drawn[:1])
+    assert family.words in seen.getvalue()
+    family.words = "certune: judging on other instances"
+    result.evaluate(drawn[1:])
+    assert family.words in seen.getvalue()
+
+
+def test_a_choice_with_searches_inside_has_one_log(capfd, random_instances):
+    space = ct.ParameterSpace((ct.Integer("k", 1, 2), ct.Real("a", 0, 1), ct.Real("b", 0, 1)))
+
+    def near(x, p):
+        return 1 if p["a"] + p["b"] > x * p["k"] else 0
+
+    ct.tune(ct.ProgramFamily(near, space), [0.3], progress=True)
+    err = capfd.readouterr().err
+    assert err.count("certune: exact tuning") == 1 and err.count("OPTIMAL after") == 1

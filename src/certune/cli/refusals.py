@@ -22,6 +22,7 @@ from typing import ParamSpec
 
 import click
 
+from certune.displays import SILENCE
 from certune.errors import CertuneError
 
 P = ParamSpec("P")
@@ -53,7 +54,8 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
     @wraps(command)
     def wrapped(*args: P.args, **options: P.kwargs) -> None:
         try:
-            command(*args, **options)
+            with SILENCE.conversation(quiet=bool(options.get("quiet"))):
+                command(*args, **options)
         except CertuneError as error:
             raise click.ClickException(in_options(str(error))) from None
         except KeyboardInterrupt:

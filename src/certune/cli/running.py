@@ -14,11 +14,12 @@ import numpy as np
 from certune.aggregates import Mean, Minimum, aggregate_of
 from certune.cli.families import FAMILIES
 from certune.cli.scenario import Scenario
-from certune.cli.stages import stage, warnings_in_words
+from certune.cli.spoken_warnings import warnings_in_words
 from certune.data.csv_file import read_csv
 from certune.data.doors import Purposes, files_of, instances_of, samples_from_files, samples_of
 from certune.data.tasks import TASKS, Sample
 from certune.errors import InputError, ParameterError
+from certune.stages import stage
 from certune.suggestions import suggested
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ TASK_OPTIONS = {
 class Problem:
     """A family with the instances to tune on and those that are held out.
 
-    ``shared_rows`` says that the instances are folds of the same rows; ``columns`` are the names of
-    their features, where they have any.
+    ``shared_rows`` says that instances are folds of the same rows; ``columns`` are the names of
+    their features, where they have any; ``held_out_groups`` has the table of each held-out fold.
     """
 
     family: Family
@@ -49,6 +50,7 @@ class Problem:
     held_out: list[Any]
     shared_rows: bool = False
     columns: tuple[str, ...] = ()
+    held_out_groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,7 @@ def run_scenario(
             cells=map_for_report(problem.family, problem.tuning, result.criterion),
             history=history,
             shared_rows=problem.shared_rows,
+            held_out_groups=problem.held_out_groups,
             command=command,
             code=code_of(scenario, problem.family),
             columns=problem.columns,
@@ -285,16 +288,16 @@ def _from_tables(
     samples = samples_from_files(files, purposes, data.get("encoding"), data.get("delimiter"))
     columns = samples[0].columns
     if not holdout:
-        shared = len(samples) == 1 and task != "clustering"
-        return Problem(family, instances_of(samples, task, options), [], shared, columns)
+        tuning = instances_of(samples, task, options)
+        return Problem(family, tuning, [], task != "clustering", columns)
     if len(samples) > 1:
         kept, held = _divided(len(samples), holdout, seed)
-        return Problem(
-            family,
-            instances_of([samples[i] for i in kept], task, options),
-            instances_of([samples[i] for i in held], task, options),
-            columns=columns,
-        )
+        tuning = instances_of([samples[i] for i in kept], task, options)
+        judged = [(samples[i].name, instances_of([samples[i]], task, options)) for i in held]
+        is_folds = task != "clustering"
+        groups = tuple(name for name, items in judged for _ in items) if is_folds else ()
+        judged_instances = [item for _, items in judged for item in items]
+        return Problem(family, tuning, judged_instances, is_folds, columns, groups)
     if task == "labeling":
         return _held_out_labels(family, samples[0], options, holdout, seed)
     if task not in ("classification", "regression"):

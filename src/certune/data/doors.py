@@ -18,6 +18,7 @@ from certune.data.frame import as_table
 from certune.data.table import Table, first_missing, is_missing, labels_of
 from certune.data.tasks import Sample, task_named
 from certune.errors import CertuneError, InputError
+from certune.stages import stage
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 
@@ -32,6 +33,7 @@ class Purposes:
     categorical: Sequence[str]
 
 
+@stage("reading a frame")
 def from_frame(
     frame: Any,
     *,
@@ -95,6 +97,7 @@ def from_frame(
     return instances_of(samples_of([as_table(frame)], [""], purposes), task, options)
 
 
+@stage("reading files")
 def from_csv(
     pattern: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,

@@ -160,9 +160,15 @@ def _check_number_of_folds(cv: int, y: NDArray[Any], stratified: bool) -> None:
     labels, counts = np.unique([str(label) for label in y], return_counts=True)
     rarest = int(np.argmin(counts))
     if counts[rarest] < cv:
+        count, name = int(counts[rarest]), str(labels[rarest])
+        if count < 2:
+            raise InputError(
+                f"class {name!r} has 1 row, and folds need 2: label more rows, merge the class "
+                "with another, or leave the row out"
+            )
         raise InputError(
-            f"class {str(labels[rarest])!r} has {counts[rarest]} rows, too few for {cv} folds: "
-            f"pass cv={max(2, int(counts[rarest]))} or less, or merge it with another class"
+            f"class {name!r} has {count} rows, too few for {cv} folds: pass cv={count} or less, or "
+            "merge it with another class"
         )
 
 

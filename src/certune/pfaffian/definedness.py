@@ -8,7 +8,7 @@ hold wherever both sides are defined, such as x/x = 1, can then be used without 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,34 @@ class DivisionByZeroError(UndefinedError, ZeroDivisionError):
 
 NO_VALUE = (UndefinedError, ZeroDivisionError)
 """What ends a program that has no value; the latter also where Python itself divides."""
+
+
+def without_value(
+    error: UndefinedError | ZeroDivisionError, place: Mapping[str, str]
+) -> UndefinedError:
+    """Return an error that says where a program has no value.
+
+    Parameters
+    ----------
+    error : UndefinedError or ZeroDivisionError
+        What the program ended with. Its attribute ``settings``, if it has one, has values of
+        discrete parameters, which go before ranges of the same names.
+    place : mapping of str to str
+        Where that was, by the name of the parameter: ``"= 0.5"``, ``"from 0.0 to 1.0"``.
+    """
+    settings = {name: f"= {value!r}" for name, value in getattr(error, "settings", {}).items()}
+    everywhere = {**place, **settings}
+    is_point = all(words.startswith("=") for words in everywhere.values())
+    where = (", " if is_point else " and ").join(map(" ".join, everywhere.items()))
+    advice = "choose a range without these points, or let the program test for them"
+    if is_point:
+        advice = "leave the point out of the range, or let the program test for it"
+    if settings:
+        advice = "let the program test for this setting, and return its worst utility there"
+    return named(
+        error,
+        f"the program has no value {'at' if is_point else 'for'} {where}: {error}; {advice}",
+    )
 
 
 def named(error: UndefinedError | ZeroDivisionError, message: str) -> UndefinedError:

@@ -18,7 +18,7 @@ from certune.deadline import check_time
 from certune.errors import InputError, UndecidedError
 from certune.pfaffian.affine import PRECISION, Affine, affine_difference, nearest
 from certune.pfaffian.decisions import Relation, decide_constants, deciding
-from certune.pfaffian.definedness import NO_VALUE, named
+from certune.pfaffian.definedness import NO_VALUE, without_value
 from certune.pfaffian.evaluation import ball_sign, enclose
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.halfspaces import Common, Halfspace, common_points, halfspaces_of
@@ -262,9 +262,5 @@ def _with_place(error: Exception, ranges: Ranges) -> Exception:
     """Return the error with the place at which a program has no value."""
     if not isinstance(error, NO_VALUE):
         return error
-    place = " and ".join(f"{name} from {low!r} to {high!r}" for name, (low, high) in ranges.items())
-    return named(
-        error,
-        f"the program has no value for {place}: {error}; choose ranges without these points, or "
-        "let the program test for them",
-    )
+    place = {name: f"from {low!r} to {high!r}" for name, (low, high) in ranges.items()}
+    return without_value(error, place)

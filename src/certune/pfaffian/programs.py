@@ -25,7 +25,7 @@ from certune.pfaffian.decisions import (
     ordered,
     sorted_by,
 )
-from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
+from certune.pfaffian.definedness import NO_VALUE, UndefinedError, without_value
 from certune.pfaffian.expressions import Expression, as_expression
 from certune.pfaffian.plain import PlainFloat, PlainRun
 from certune.pfaffian.vectors import Vector
@@ -91,12 +91,8 @@ def run_at_point(function: Program, instance: Any, parameters: Mapping[str, Any]
         with deciding(AT_A_POINT):
             return function(instance, values)
     except NO_VALUE as error:
-        place = ", ".join(f"{name} = {value!r}" for name, value in parameters.items())
-        raise named(
-            error,
-            f"the program has no value at {place}: {error}; leave the point out of the range, or "
-            "let the program test for it",
-        ) from error
+        place = {name: f"= {value!r}" for name, value in parameters.items()}
+        raise without_value(error, place) from error
 
 
 def run_on_floats(

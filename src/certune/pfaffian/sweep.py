@@ -32,7 +32,7 @@ from certune.pfaffian.decisions import (
     deciding,
     sorted_by,
 )
-from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
+from certune.pfaffian.definedness import NO_VALUE, without_value
 from certune.pfaffian.expressions import Expression, constant, parameter
 from certune.pfaffian.kinetic import KineticKeys, KineticWinner
 from certune.pfaffian.programs import exact_number
@@ -792,24 +792,18 @@ class _Sweeper:
                 output = self._run(self._coordinate)
         except NO_VALUE as error:
             stop = min(oracle.stop, self._high)
-            raise self._undefined(error, f"from {t!r} to {stop!r}") from error
+            place = f"from {t!r} to {stop!r}"
+            raise without_value(error, {str(self._coordinate): place}) from error
         oracle.value = exact_number(output)
         self._hints = oracle.found
         return oracle
-
-    def _undefined(self, error: UndefinedError | ZeroDivisionError, place: str) -> UndefinedError:
-        return named(
-            error,
-            f"the program has no value for {self._coordinate} {place}: {error}; choose a range "
-            "without these points, or let the program test for them",
-        )
 
     def _end(self, t: float) -> Piece:
         """The piece that is one end of the line."""
         try:
             return self._point(t)
         except NO_VALUE as error:
-            raise self._undefined(error, f"= {t!r}") from error
+            raise without_value(error, {str(self._coordinate): f"= {t!r}"}) from error
 
     def _point(self, t: float) -> Piece:
         with deciding(AT_A_POINT):

@@ -67,6 +67,7 @@ def findings_of(
     cells: CellMap | None = None,
     history: Iterable[tuple[float, float, float]] = (),
     shared_rows: bool = False,
+    held_out_groups: Sequence[str] = (),
     command: str = "",
     code: str = "",
     columns: Sequence[str] = (),
@@ -86,7 +87,9 @@ def findings_of(
     history : iterable of (seconds, best, bound)
         Utilities over time.
     shared_rows : bool
-        Whether the instances are folds of the same rows, and so not independent.
+        Whether some instances are folds of the same rows, and so not independent.
+    held_out_groups : sequence of str, optional
+        For every held-out instance, the table of which it is a fold.
     command, code : str, optional
         What repeats the run.
     columns : sequence of str, optional
@@ -110,7 +113,9 @@ def findings_of(
             (result.evaluation.instance_names[number], why)
             for number, why in getattr(result, "failures", {}).items()
         ),
-        held_out=None if held_out is None else _held_out(held_out, units, result.family),
+        held_out=None
+        if held_out is None
+        else _held_out(held_out, units, result.family, held_out_groups),
         **({} if shared_rows else _expectations(result, held_out, units, needed_epsilon)),
         needed_epsilon=needed_epsilon,
         cells=None if cells is None else _cells(cells, units),
@@ -257,10 +262,13 @@ def _row(columns: Mapping[str, Sequence[Any]], number: int, units: _Units) -> di
     return {name: units.of(column[number]) for name, column in columns.items()}
 
 
-def _held_out(evaluation: Any, units: _Units, family: Family) -> HeldOutFinding:
+def _held_out(
+    evaluation: Any, units: _Units, family: Family, groups: Sequence[str]
+) -> HeldOutFinding:
     unseen = not evaluation.n_known or evaluation.independent
-    interval = evaluation.interval() if unseen else None
-    compared = evaluation.comparisons() if unseen and evaluation.baseline_utilities else []
+    independent = evaluation.averaged(groups) if groups else evaluation
+    interval = independent.interval() if unseen else None
+    compared = independent.comparisons() if unseen and evaluation.baseline_utilities else []
     instances = [
         InstanceFinding(
             name,
@@ -282,6 +290,7 @@ def _held_out(evaluation: Any, units: _Units, family: Family) -> HeldOutFinding:
         ),
         instances=tuple(instances),
         notes=tuple(evaluation.notes),
+        groups=tuple(dict.fromkeys(groups)),
     )
 
 

@@ -117,6 +117,8 @@ class HeldOutFinding:
         Score by score.
     notes : tuple of str
         What a reader should know.
+    groups : tuple of str
+        Tables whose folds the instances are; intervals are then about the tables.
     """
 
     value: float
@@ -125,6 +127,7 @@ class HeldOutFinding:
     comparisons: tuple[ComparisonFinding, ...]
     instances: tuple[InstanceFinding, ...]
     notes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

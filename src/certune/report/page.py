@@ -106,9 +106,18 @@ def _strip(findings: Findings) -> str:
         f"One row for each instance, coloured by its {findings.score}; the same numbers are in the "
         "table of instances"
     )
+    values = [
+        value
+        for item in findings.instances
+        for value in (item.curve.values if item.curve else ())
+        if value is not None
+    ]
+    worst, best = (min(values), max(values)) if findings.greater_is_better else (
+        max(values), min(values)
+    )  # fmt: skip
     caption = (
-        f"{_capital(findings.score)} of every instance; brighter is better. A click shows the "
-        "function in the landscape."
+        f"{_capital(findings.score)} of every instance, from {shown(worst)} (dark) to "
+        f"{shown(best)} (bright), brighter is better. A click shows the function in the landscape."
     )
     return f"""<section><h2>Instances</h2>
 <div class="controls"><label for="order">Order</label>
@@ -178,7 +187,8 @@ def _held_out(findings: Findings) -> str:
     if held is None:
         return ""
     # One measurement, as of rows that were held back, says nothing about the spread.
-    several = len(held.instances) > 1
+    n_independent = len(held.groups or held.instances)
+    several = n_independent > 1
     rows = [("tuned", shown(findings.best_value), shown(held.value), "")]
     compared = {item.name: item for item in held.comparisons}
     for name, value in findings.defaults.items():
@@ -198,13 +208,13 @@ def _held_out(findings: Findings) -> str:
         interval = (
             f"<p>{text_of(_expected(findings))} of the tuned setting on new instances: between "
             f"{shown(held.interval[0])} and {shown(held.interval[1])} (95 % confidence, from "
-            f"{len(held.instances)} held-out instances).</p>"
+            f"{n_independent} held-out {'tables' if held.groups else 'instances'}).</p>"
         )
     figure = "" if not (held.comparisons and several) else figure_of(
         "held-out",
         "Advantage of the tuned setting over each default on held-out instances, with intervals; "
         "the table has the numbers",
-        "Paired differences on held-out instances; intervals hold together with 95 % confidence.",
+        "Paired differences on what was held out; intervals hold together with 95 % confidence.",
         low=True,
     )  # fmt: skip
     notes = "".join(f"<p>Note: {text_of(note)}.</p>" for note in held.notes)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
 
 from certune.errors import CertuneError
 from certune.families.base import Family
@@ -88,7 +89,7 @@ def dendrogram(tree: Any, truth: Any) -> dict[str, Any]:
     dict
         ``joints`` are rows of the places and heights of the two children, the height of the joint,
         and the cluster that all points below belong to, or -1; ``leaves`` are the cluster and the
-        true cluster of the points from left to right.
+        true cluster of the points from left to right, which have the same number if they match.
     """
     n = tree.n_points
     children = tree.children.tolist()
@@ -103,9 +104,21 @@ def dendrogram(tree: Any, truth: Any) -> dict[str, Any]:
         clusters[node] = clusters[a] if clusters[a] == clusters[b] else -1
         ends = places[a], places[b], heights[a], heights[b], heights[node]
         joints.append([*map(float, ends), int(clusters[node])])
-    known = np.full(n, -1) if truth is None else np.asarray(truth)
+    known = np.full(n, -1) if truth is None else _matched(np.asarray(truth), tree.labels)
     leaves = [[int(tree.labels[leaf]), int(known[leaf])] for leaf in order]
     return {"kind": "dendrogram", "joints": joints, "leaves": leaves}
+
+
+def _matched(truth: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Number true clusters as the found ones that they have most points in common with."""
+    found, here = np.unique(labels, return_inverse=True)
+    names, there = np.unique(truth, return_inverse=True)
+    common = np.zeros((len(names), max(len(names), len(found))))
+    np.add.at(common, (there, here), 1)
+    _, column = linear_sum_assignment(common, maximize=True)
+    spare = int(found.max()) + 1 + np.arange(common.shape[1] - len(found))
+    numbers: npt.NDArray[np.int64] = np.concatenate((found, spare)).astype(np.int64)[column]
+    return numbers[there]
 
 
 def _order_of_leaves(children: list[list[int]], n: int) -> list[int]:

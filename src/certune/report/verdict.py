@@ -16,7 +16,8 @@ from certune.report.findings import CrossValidationFinding, Findings
 NARROW_SHARE = 0.02
 # An optimum this near to an end of the range, as a share of it, is at the edge.
 EDGE_SHARE = 1e-3
-FEW_HELD_OUT = 30
+# So few instances say little about others.
+FEW_HELD_OUT, FEW_TUNING = 30, 10
 # Instances that were left out and are told by name; a table has all of them.
 MOST_FAILURES = 3
 
@@ -174,9 +175,7 @@ def _better(findings: Findings) -> Answer | None:
         return None
     name, value = best
     gain = findings.advantage(value)
-    others = "; ".join(
-        f"{other} {shown(score)}" for other, score in findings.defaults.items() if other != name
-    )
+    others = _listed({k: v for k, v in findings.defaults.items() if k != name})
     rest = f" The other defaults: {others}." if others else ""
     if gain > 0:
         text = (
@@ -185,7 +184,11 @@ def _better(findings: Findings) -> Answer | None:
         )
         return Answer("How much better than the defaults?", text, "good")
     if gain == 0:
-        text = f"Not at all: a default is as good, {name} ({shown(value)}).{rest}"
+        equal = [other for other, score in findings.defaults.items() if score == value]
+        others = _listed({k: v for k, v in findings.defaults.items() if k not in equal})
+        rest = f" The other defaults: {others}." if others else ""
+        count = "a default is" if len(equal) == 1 else f"{len(equal)} defaults are"
+        text = f"Not at all: {count} as good, {', '.join(equal)} ({shown(value)}).{rest}"
         return Answer("How much better than the defaults?", text, "plain")
     text = (
         f"It is not: {name} reaches {shown(value)}, outside the range or another algorithm: widen "
@@ -229,19 +232,23 @@ def _held_out(findings: Findings) -> Answer:
     if held.interval is None:
         return Answer(question, "Unknown: some held-out instances were used in tuning.", "warning")
     best = findings.best_default
-    n = len(held.instances)
+    n = len(held.groups or held.instances)
     if n == 1:
         against = "" if best is None or best[0] not in held.defaults else (
             f", {best[0]} {shown(held.defaults[best[0]])}"
         )  # fmt: skip
+        what = held.groups[0] if held.groups else held.instances[0].name
         return Answer(
             question,
-            f"On what was held out ({held.instances[0].name}) it has {shown(held.value)}{against}. "
+            f"On what was held out ({what}) it has {shown(held.value)}{against}. "
             "One measurement says nothing about the spread.",
             "plain",
         )
+    where = _count(n, "held-out table" if held.groups else "held-out instance")
+    if held.groups:
+        where += f", {len(held.instances)} folds,"
     text = (
-        f"On {_count(n, 'held-out instance')} it has {shown(held.value)}, in expectation "
+        f"On {where} it has {shown(held.value)}, in expectation "
         f"between {shown(held.interval[0])} and {shown(held.interval[1])} (95 %)."
     )
     compared = {item.name: item for item in held.comparisons}
@@ -312,11 +319,13 @@ def _more(findings: Findings) -> Answer | None:
             f"; by estimate, {estimates[0]['n_instances']:,} would bring that below "
             f"{shown(findings.needed_epsilon, 2)}"
         )
-    tone = "plain" if found.optimism > findings.robust_loss else "good"
-    conclusion = (
-        ". More instances would help." if found.optimism > findings.robust_loss
-        else ": more instances would change little."
-    )  # fmt: skip
+    if found.optimism > findings.robust_loss:
+        tone, conclusion = "plain", ". More instances would help."
+    elif findings.n_instances < FEW_TUNING:
+        few = _count(findings.n_instances, "instance")
+        tone, conclusion = "plain", f", by cross-validation; but {few} tell little: use more."
+    else:
+        tone, conclusion = "good", ": more instances would change little."
     return Answer(question, text + conclusion, tone, "learning curve and Rademacher complexity")
 
 
@@ -331,6 +340,10 @@ def shown_estimate(found: CrossValidationFinding) -> str:
     """Return what cross-validation estimates, with its standard error if there is one."""
     spread = "" if found.standard_error is None else f" ± {shown(found.standard_error, 2)}"
     return f"{shown(found.value)}{spread}"
+
+
+def _listed(scores: Mapping[str, float]) -> str:
+    return "; ".join(f"{name} {shown(score)}" for name, score in scores.items())
 
 
 def _count(number: int, noun: str) -> str:

@@ -20,6 +20,7 @@ from certune.dual.cells import CellMap
 from certune.errors import CertuneError, ParameterError
 from certune.families.base import BoxBound, Family
 from certune.space import Real
+from certune.stages import stage
 from certune.tuning.cell_cutting import CutRectangle, Piece, cut_rectangle
 from certune.tuning.instances import checked_family, checked_instances, refuse_discrete
 
@@ -31,6 +32,7 @@ FINER = 16
 DEEPER = 2
 
 
+@stage("mapping the cells")
 def cell_map(
     family: Family,
     instances: Iterable[Any],

@@ -16,6 +16,7 @@ from certune.families.base import Family
 from certune.guarantees import Guarantee
 from certune.guarantees.guarantee import best_expectation
 from certune.space import LogReal, Segment
+from certune.stages import stage
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.certificate import Certificate, make_certificate
 from certune.tuning.choice import Choice
@@ -255,6 +256,7 @@ class ChoiceResult:
             proofs=proofs,
         ).sealed()
 
+    @stage("judging on other instances")
     def evaluate(
         self, instances: Iterable[Any], n_jobs: int | None = 1, *, independent: bool = False
     ) -> HeldOutEvaluation:
@@ -269,6 +271,7 @@ class ChoiceResult:
         """
         return self.best.evaluate(instances, n_jobs, independent=independent)
 
+    @stage("computing the guarantee")
     def guarantee(self, delta: float = 0.05, **options: Any) -> Guarantee:
         """Return every bound on what the best setting does on new instances.
 
@@ -343,6 +346,7 @@ class ChoiceResult:
             is_logarithmic=isinstance(free.get(function.name), LogReal),
         )
 
+    @stage("writing the report")
     def report(self, path: str | PathLike[str], held_out: Any = None, *, title: str = "") -> None:
         """Write the report of the winning alternative; its title names the others.
 

@@ -24,9 +24,10 @@ from certune.errors import CertificateError, NothingFinishedError
 from certune.families.base import Family
 from certune.tuning.choice import Choice, Slices
 from certune.tuning.choice_result import Alternative, ChoiceResult
+from certune.tuning.instances import naming
 from certune.tuning.line_run import LineRun
 from certune.tuning.log import RunLog
-from certune.tuning.progress import Bracket, asked, sure_value_of, upper_bound_of
+from certune.tuning.progress import Bracket, SearchProgress, asked, sure_value_of, upper_bound_of
 from certune.tuning.result import TuningResult
 from certune.tuning.run_store import opened_store
 from certune.tuning.search_steps import opened_steps
@@ -189,9 +190,13 @@ class _Race:
     def run(self, place: Workplace, options: RunOptions, log: RunLog) -> Status | None:
         """Let contenders go on until no other can win, or return what has ended that."""
         quiet, silent = replace(options, callbacks=()), RunLog("", False)
+        names = {id(contender): name for name, contender in self.contenders.items()}
         while waiting := self.open():
             for contender in waiting:
-                status = contender.advance(place, quiet, silent)
+                name = names[id(contender)]
+                log.doing(f"in work: {name}")
+                with naming(name):
+                    status = contender.advance(place, quiet, silent)
                 if status is not None:
                     return status
             state = self.state
@@ -215,6 +220,10 @@ def tune_choice(
     heading = _header(choice, n_instances, criterion)
     titles = ("functions", "leader")
     with ExitStack() as stack:
+        log = stack.enter_context(
+            RunLog(heading, options.progress, titles, choice.score, options.timeout)
+        )
+        log.doing("reading the run directory" if run_dir is not None else "")
         stores = {
             name: stack.enter_context(
                 opened_store(_folder(run_dir, name, family), family, instances[name], criterion)
@@ -235,7 +244,6 @@ def tune_choice(
             for name, store in stores.items()
         }
         race = _Race(choice, contenders, started)
-        log = stack.enter_context(RunLog(heading, options.progress, titles, choice.score))
         place = stack.enter_context(options.workplace(choice))
         found: dict[str, Alternative] = {}
         status: Status | None = None
@@ -243,14 +251,14 @@ def tune_choice(
             if contenders:
                 status = race.run(place, options, log)
                 found = _settled(race, place, status)
-            _search_spaces(choice, instances, search, options, run_dir, found, status, started)
+            _search_spaces(choice, instances, search, options, run_dir, found, status, started, log)
             result = _result(choice, found, status, criterion, started)
         except BaseException as error:
             if any(contender.n_used for contender in contenders.values()):
                 with_result(error, lambda: _failed(race, instances, place, criterion))
             raise
         if result is not None:
-            log.summary(lambda: str(result))
+            log.end(result.status)
             if run_dir is not None:
                 for name, store in stores.items():
                     own = found[name].result
@@ -296,6 +304,7 @@ def _search_spaces(
     found: dict[str, Alternative],
     status: Status | None,
     started: float,
+    log: RunLog,
 ) -> None:
     """Search alternatives with several parameters as long as they can win; adds to `found`."""
     for name, family in choice.alternatives.items():
@@ -311,13 +320,20 @@ def _search_spaces(
 
         own = replace(
             options,
-            callbacks=(*options.callbacks, *([partial(_cannot_win, best)] if reached else [])),
+            callbacks=(
+                partial(_tell, log, name),
+                *options.callbacks,
+                *([partial(_cannot_win, best)] if reached else []),
+            ),
+            progress=False,
             timeout=left if math.isfinite(left) else math.inf,
         )
+        log.doing(f"in work: {name}")
         goal = replace(search, by_lines=search.by_lines or not family.bounds_boxes)
         folder = _folder(run_dir, name, family)
         with opened_steps(folder, family, instances[name], goal) as (steps, conclude):
-            result = tune_space(family, instances[name], goal, own, steps)
+            with naming(name):
+                result = tune_space(family, instances[name], goal, own, steps)
             conclude(result)
         found[name] = Alternative(
             name=name,
@@ -329,6 +345,15 @@ def _search_spaces(
             instances=instances[name],
             result=result,
         )
+
+
+def _tell(log: RunLog, name: str, state: SearchProgress) -> None:
+    """Let the log of the choice say how far the search of an alternative is."""
+    score = log.score
+    log.doing(
+        f"in work: {name}, {state.n_nodes} boxes, {score.bound_name} "
+        f"{score.of(state.upper_bound):.6f}"
+    )
 
 
 def _cannot_win(level: Fraction, state: Any) -> bool:

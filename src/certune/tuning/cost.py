@@ -193,10 +193,11 @@ def warn_of_time(
 ) -> None:
     """Warn of a run that will reach a time limit."""
     if cost.seconds is not None and cost.seconds > SURELY * timeout:
-        n_finished = max(1, round(timeout / cost.seconds * len(instances)))
+        count = min(round(timeout / cost.seconds * len(instances)), len(instances) - 1)
+        finished = f"about {count}" if count else "perhaps none"
         _warn(
             f"This run is expected to take {spoken(cost.seconds)}, more than timeout={timeout:g} "
-            f"seconds: about {n_finished} of {len(instances)} instances will be finished. Allow "
+            f"seconds: {finished} of {len(instances)} instances will be finished. Allow "
             "more time, or keep what is finished with run_dir and continue.",
             depth=4,
         )

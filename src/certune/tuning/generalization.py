@@ -29,6 +29,7 @@ from certune.guarantees import (
 from certune.guarantees.rademacher import DEFAULT_DRAWS
 from certune.guarantees.randomness import RandomState
 from certune.pfaffian.structure import Structure
+from certune.stages import stage
 from certune.tuning.box_selection import BoxSelection
 from certune.tuning.evaluation import evaluate
 from certune.tuning.held_out import HeldOutEvaluation, check_unseen
@@ -46,6 +47,7 @@ class Generalization(TunedSample, ABC):
     no functions remains, or can do with bounds on a cover of all settings (`SpaceGeneralization`).
     """
 
+    @stage("judging on other instances")
     def evaluate(
         self,
         instances: Iterable[Any],
@@ -93,6 +95,7 @@ class Generalization(TunedSample, ABC):
             independent=bool(independent),
         )
 
+    @stage("computing the guarantee")
     def guarantee(
         self,
         delta: float = 0.05,
@@ -224,6 +227,7 @@ class Generalization(TunedSample, ABC):
             curve=curve,
         )
 
+    @stage("cross-validating")
     def cross_validate(
         self, n_folds: int | None = None, random_state: RandomState = 0
     ) -> CrossValidation:
@@ -273,6 +277,7 @@ class Generalization(TunedSample, ABC):
         self, n_resamples: int, random_state: RandomState
     ) -> Bootstrap | CandidateBootstrap: ...
 
+    @stage("computing the learning curve")
     def learning_curve(
         self,
         sizes: Sequence[int] | None = None,

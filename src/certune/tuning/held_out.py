@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ from certune.guarantees.bounded_mean import Interval, mean_interval
 from certune.guarantees.tail_interval import tail_interval
 from certune.pfaffian.bounds.arithmetic import probability
 from certune.scores import Score
-from certune.tuning.evaluation import Evaluation
+from certune.tuning.evaluation import Evaluation, mean_of
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,33 @@ class HeldOutEvaluation(Evaluation):
             widened = _widened(interval, 2 * self.tolerance, -reach, reach)
             pairs.append(Comparison(name, float(mean), widened, self.score))
         return pairs
+
+    def averaged(self, groups: Sequence[str]) -> HeldOutEvaluation:
+        """Return the evaluation with one value for each group of instances: their mean.
+
+        Folds of one table are not independent of each other, while tables may be: intervals and
+        comparisons of the groups then hold where those of the instances would claim too much.
+
+        Parameters
+        ----------
+        groups : sequence of str
+            For every instance, the name of its group.
+        """
+        names = tuple(dict.fromkeys(groups))
+        members = {name: [n for n, group in enumerate(groups) if group == name] for name in names}
+
+        def means(utilities: Sequence[Fraction]) -> tuple[Fraction, ...]:
+            return tuple(mean_of([utilities[n] for n in members[name]]) for name in names)
+
+        return replace(
+            self,
+            instance_names=names,
+            instances=tuple(self.instances[members[name][0]] for name in names),
+            utilities=means(self.utilities),
+            baseline_utilities={
+                name: means(utilities) for name, utilities in self.baseline_utilities.items()
+            },
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -99,6 +99,19 @@ def failure_of(instance: object, number: int, error: BaseException) -> BaseExcep
 
 
 @contextmanager
+def naming(alternative: str) -> Iterator[None]:
+    """Let what fails inside say in which alternative, or at which discrete setting, it failed."""
+    try:
+        yield
+    except TuningError as error:
+        if error.instance_name is None:
+            raise
+        raise TuningError(
+            f"{alternative}: {error}", error.result, error.instance_name
+        ) from error.__cause__
+
+
+@contextmanager
 def blaming(instance: object, number: int) -> Iterator[None]:
     """Let what fails inside name an instance; what is undecided is no failure."""
     try:

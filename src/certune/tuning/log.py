@@ -9,19 +9,15 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 from certune.aggregates import Criterion
+from certune.displays import BEAT, SILENCE, Display, Moment, fitting_display, spoken_seconds
 from certune.families.base import Family
 from certune.scores import Score
 from certune.space import ParameterSpace, Segment
-from certune.tuning.displays import Display, Moment, fitting_display
+from certune.tuning.status import Status
 
-# A run that is shorter than this many seconds is not logged unless that is asked for.
-PATIENCE = 2.0
-# Seconds between two looks at what moves.
-BEAT = 0.25
 # The time between rows grows with the run, so that the number of rows is logarithmic; and a row,
 # which needs the exact mean, takes at most about a twentieth of the time.
 FIRST_INTERVAL, GROWTH, ROW_SHARE = 1.0, 0.25, 20.0
@@ -57,7 +53,7 @@ class State(Protocol):
 
 
 class RunLog:
-    """Header, rows and summary of one run.
+    """Header, rows and end of one run.
 
     Parameters
     ----------
@@ -81,7 +77,7 @@ class RunLog:
         score: Score = UTILITY,
         timeout: float = math.inf,
     ) -> None:
-        self._score = score
+        self.score = score
         self._header = header
         self._titles = titles
         self._timeout = timeout
@@ -95,6 +91,8 @@ class RunLog:
         self._doing = ""
         self._estimate = math.inf
         self._closed = threading.Event()
+        if SILENCE.is_wanted:
+            progress = False
         if progress:
             self._open()
         if progress is not False:
@@ -107,7 +105,7 @@ class RunLog:
         self.close()
 
     def close(self) -> None:
-        """End the log, if the run has not: a run that failed has no summary."""
+        """End the log, if the run has not: a run that failed has no status."""
         self._end("")
 
     def note(self, n_finished: int, n_all: int | None, doing: str, seconds_left: float) -> None:
@@ -141,8 +139,8 @@ class RunLog:
         """Print a row."""
         started = time.perf_counter()
         values = (
-            f"{self._score.of(state.best_value):.6f}",
-            f"{self._score.of(state.upper_bound):.6f}",
+            f"{self.score.of(state.best_value):.6f}",
+            f"{self.score.of(state.upper_bound):.6f}",
             f"{state.gap:.6f}",
         )
         with self._lock:
@@ -153,20 +151,20 @@ class RunLog:
         pause = max(FIRST_INTERVAL, GROWTH * state.elapsed, ROW_SHARE * cost)
         self._next_row = state.elapsed + pause
 
-    def summary(self, text: Callable[[], str]) -> None:
-        """Print the result, if there is a log at all."""
-        self._end(text() if self._display is not None else "")
+    def end(self, status: Status) -> None:
+        """Say how the run ended; what came of it is for the result to say."""
+        self._end(f"{status.name} after {spoken_seconds(self._elapsed)}")
 
-    def _end(self, summary: str) -> None:
+    def _end(self, words: str) -> None:
         with self._lock:
             if self._display is not None and not self._closed.is_set():
                 self._display.beat(self._moment())
-                self._display.close(summary)
+                self._display.close(words)
             self._closed.set()
 
     def _live(self) -> None:
         """Open the log once the run is a long one, and keep it moving."""
-        if self._display is None and self._closed.wait(PATIENCE):
+        if self._display is None and SILENCE.outlast(self._closed):
             return
         self._open()
         while not self._closed.wait(BEAT):
@@ -207,21 +205,6 @@ class RunLog:
         )
         doing = f"  {self._doing}" if self._doing else ""
         return Moment(elapsed, self._row(elapsed) + doing, self._share, words + doing)
-
-
-def spoken_seconds(seconds: float) -> str:
-    """Return a time as clocks show it.
-
-    Examples
-    --------
-    >>> [spoken_seconds(seconds) for seconds in (8.34, 125, 11400)]
-    ['8.3 s', '2:05', '3:10:00']
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    hours, rest = divmod(round(seconds), 3600)
-    minutes, rest = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def header(family: Family, n_instances: int, segment: Segment, criterion: Criterion) -> str:

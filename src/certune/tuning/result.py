@@ -13,6 +13,7 @@ from certune.aggregates import Criterion
 from certune.dual.scales import middle
 from certune.errors import ParameterError
 from certune.families.base import Family
+from certune.stages import stage
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.certificate import Certificate
 from certune.tuning.evaluation import Evaluation
@@ -234,6 +235,7 @@ class TuningResult(Generalization):
         ax.set(xlabel=self.landscape.name, title=title)
         return ax.figure
 
+    @stage("writing the report")
     def report(
         self, path: str | PathLike[str], held_out: Any = None, *, title: str = "", cells: Any = None
     ) -> None:

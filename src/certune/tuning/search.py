@@ -14,14 +14,17 @@ import math
 import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any, overload
 
 from certune.aggregates import Aggregate, Criterion
 from certune.checks import as_n_jobs, as_positive_seconds, is_one_of
+from certune.displays import SILENCE
 from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
 from certune.families.base import Family
+from certune.stages import stage
 from certune.tuning.choice import Choice, Slices
 from certune.tuning.choice_result import ChoiceResult
 from certune.tuning.choice_search import tune_choice
@@ -183,55 +186,65 @@ def tune(
     >>> result.status.name, result.best_value, result.best_region
     ('OPTIMAL', 1.0, [(0.25, 0.7499999999999999)])
     """
-    if not isinstance(family, Choice) and checked_family(family).space.discrete:
-        family = Slices(family)
-    if isinstance(family, Choice):
+    with SILENCE.conversation(quiet=progress is False):
+        if not isinstance(family, Choice) and checked_family(family).space.discrete:
+            family = Slices(family)
+        if isinstance(family, Choice):
+            _check_options(timeout, n_jobs, callbacks, progress)
+            limits = _seconds(timeout), _seconds(timeout_per_instance)
+            options = RunOptions(n_jobs, tuple(callbacks), progress, *limits)
+            return _tune_choice(
+                family,
+                instances,
+                options,
+                method=method,
+                gap=gap,
+                max_nodes=max_nodes,
+                random_state=random_state,
+                on_error=on_error,
+                timeout_per_instance=timeout_per_instance,
+                criterion=(aggregate, weights),
+                run_dir=run_dir,
+            )
+        space = checked_family(family).space
         _check_options(timeout, n_jobs, callbacks, progress)
+        _check_instance_options(space.n_free, on_error, timeout_per_instance)
+        check_search_options(family, method, gap, max_nodes, random_state)
         limits = _seconds(timeout), _seconds(timeout_per_instance)
-        options = RunOptions(n_jobs, tuple(callbacks), progress, *limits)
-        return _tune_choice(
-            family,
-            instances,
-            options,
-            method=method,
-            gap=gap,
-            max_nodes=max_nodes,
-            random_state=random_state,
-            on_error=on_error,
-            timeout_per_instance=timeout_per_instance,
-            criterion=(aggregate, weights),
-            run_dir=run_dir,
-        )
-    space = checked_family(family).space
-    _check_options(timeout, n_jobs, callbacks, progress)
-    _check_instance_options(space.n_free, on_error, timeout_per_instance)
-    check_search_options(family, method, gap, max_nodes, random_state)
-    limits = _seconds(timeout), _seconds(timeout_per_instance)
-    if isinstance(instances, Sequence):
-        # Before checks, which compute distances.
-        warn_of_memory(forecast(family, instances, n_jobs))
-    listed = checked_instances(family, instances)
-    criterion = Criterion.checked(aggregate, weights, len(listed))
-    if space.n_free == 0:
-        raise ParameterError(
-            f"tune needs a free parameter, but {family!r} has none: give one a range."
-        )
-    options = RunOptions(n_jobs, tuple(callbacks), progress, *limits, on_error == "skip")
-    # In a context of its own: however the run ends, no stop of it is left behind.
-    context = contextvars.copy_context()
-    if space.n_free == 1:
-        with opened_store(run_dir, family, listed, criterion) as store:
-            run = LineRun(family, listed, space.default_segment(), store, criterion)
-            result = context.run(_tune_line, run, options)
-            if store is not None:
-                store.conclude(result)
-            return result
-    by_lines = method == "line-search" or not family.bounds_boxes
-    search = SpaceOptions(criterion, by_lines, Fraction(gap), max_nodes, random_state)
-    with opened_steps(run_dir, family, listed, search) as (steps, conclude):
-        found = context.run(tune_space, family, listed, search, options, steps)
-        conclude(found)
-        return found
+        with stage("checking the instances"):
+            if isinstance(instances, Sequence):
+                # Before checks, which compute distances.
+                warn_of_memory(forecast(family, instances, n_jobs))
+            listed = checked_instances(family, instances)
+        criterion = Criterion.checked(aggregate, weights, len(listed))
+        if space.n_free == 0:
+            raise ParameterError(
+                f"tune needs a free parameter, but {family!r} has none: give one a range."
+            )
+        options = RunOptions(n_jobs, tuple(callbacks), progress, *limits, on_error == "skip")
+        # In a context of its own: however the run ends, no stop of it is left behind.
+        context = contextvars.copy_context()
+        if space.n_free == 1:
+            with ExitStack() as stack:
+                with stage("reading the run directory"):
+                    opened = opened_store(run_dir, family, listed, criterion)
+                    store = stack.enter_context(opened)
+                    run = LineRun(family, listed, space.default_segment(), store, criterion)
+                result = context.run(_tune_line, run, options)
+                if store is not None:
+                    with stage("writing the certificate"):
+                        store.conclude(result)
+                return result
+        by_lines = method == "line-search" or not family.bounds_boxes
+        search = SpaceOptions(criterion, by_lines, Fraction(gap), max_nodes, random_state)
+        with ExitStack() as stack:
+            with stage("reading the run directory"):
+                opened_before = opened_steps(run_dir, family, listed, search)
+                steps, conclude = stack.enter_context(opened_before)
+            found = context.run(tune_space, family, listed, search, options, steps)
+            with stage("writing the certificate"):
+                conclude(found)
+            return found
 
 
 def _tune_choice(
@@ -245,7 +258,8 @@ def _tune_choice(
             "instances, of which none may miss."
         )
     searched = [wishes[name] for name in ("method", "gap", "max_nodes", "random_state")]
-    listed = choice.checked_instances(instances)
+    with stage("checking the instances"):
+        listed = choice.checked_instances(instances)
     aggregate, weights = wishes["criterion"]
     criterion = Criterion.checked(aggregate, weights, len(next(iter(listed.values()))))
     for family in choice.alternatives.values():
@@ -291,7 +305,9 @@ def tune_again(
 def _tune_line(run: LineRun, options: RunOptions) -> LineTuningResult:
     family, instances, segment = run.family, run.instances, run.segment
     heading = header(family, len(instances), segment, run.criterion)
-    if cost := run.expect(options.n_jobs):
+    with stage("estimating what the instances will take"):
+        cost = run.expect(options.n_jobs)
+    if cost is not None:
         heading += f"\nexpected: {cost}"
         warn_of_time(cost, run.missing, options.timeout, options.timeout_per_instance)
     log = RunLog(heading, options.progress, score=family.score, timeout=options.timeout)
@@ -300,7 +316,7 @@ def _tune_line(run: LineRun, options: RunOptions) -> LineTuningResult:
             status = run.collect(place.crew, options, log)
             if run.finished:
                 result = run.result(status, place.crew if status is None else place.last_crew())
-                log.summary(lambda: str(result))
+                log.end(result.status)
                 learn_costs(family, run.costs())
                 return result
         except BaseException as error:

@@ -110,7 +110,7 @@ def tune_space(
                 log.doing("plain runs of the best setting and the defaults")
                 cut_short = status in (Status.TIME_LIMIT, Status.INTERRUPTED)
                 result = search.result(status, place.last_crew() if cut_short else place.crew)
-                log.summary(lambda: str(result))
+                log.end(result.status)
                 return result
         except BaseException as error:
             if search.lines.best is not None:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from certune.checks import as_n_jobs, as_positive_seconds, is_one_of, refuse_mask
 from certune.deadline import TimeIsUp, check_time
+from certune.displays import SILENCE
 from certune.dual import DualFunction
 from certune.dual.sums import sum_of
 from certune.errors import (
@@ -135,7 +136,8 @@ def tune_stream(
         raise ParameterError(f"progress must be True, False or None, got {progress!r}.")
     limits = _seconds("timeout", timeout), _seconds("timeout_per_instance", timeout_per_instance)
     options = RunOptions(as_n_jobs(n_jobs), (), progress, *limits, on_error == "skip")
-    with _opened_folder(run_dir, family) as folder:
+    quiet = SILENCE.conversation(quiet=progress is False)
+    with quiet, _opened_folder(run_dir, family) as folder:
         stream = _Stream(family, instances, options, folder)
         result = contextvars.copy_context().run(stream.run)
         if folder is not None:
@@ -212,7 +214,7 @@ class _Stream:
                 raise
             result = self._result(status) if self._sums.n_failed < self._sums.n_read else None
             if result is not None:
-                log.summary(lambda: str(result))
+                log.end(result.status)
                 return result
         if self._sums.n_read == 0 and status is None:
             raise InputError("instances are empty, and tuning needs at least one: pass some.")

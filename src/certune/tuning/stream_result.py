@@ -20,6 +20,7 @@ from certune.errors import CertificateError, InputError
 from certune.families.base import Family
 from certune.files import read_text, write_whole
 from certune.space import Segment
+from certune.stages import stage
 from certune.tuning.progress import Bracket
 from certune.tuning.schema import LONGEST_TEXT, Fields, parsed, segment_data, segment_from
 from certune.tuning.status import Status
@@ -174,6 +175,7 @@ class StreamResult(StreamSummary):
         sealed = {**content, "checksum": _checksum(content)}
         write_whole(path, json.dumps(sealed, allow_nan=False).encode("ascii"))
 
+    @stage("writing the report")
     def report(self, path: str | PathLike[str], *, title: str = "") -> None:
         """Write a report: one page that works offline, with the verdict in words first.
 

@@ -22,6 +22,7 @@ from certune.errors import CertificateError, InputError
 from certune.families.base import Family
 from certune.files import read_text
 from certune.scores import Score
+from certune.stages import stage
 from certune.tuning.box_certificate import BoxCertificate
 from certune.tuning.box_verification import BoxVerificationReport, verify_boxes
 from certune.tuning.certificate import Certificate
@@ -92,6 +93,7 @@ class VerificationReport(Carded):
         )
 
 
+@stage("checking every claim of the certificate")
 def verify(
     certificate: AnyCertificate | str | os.PathLike[str],
     family: Family | Choice,

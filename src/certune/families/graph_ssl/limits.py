@@ -19,6 +19,8 @@ import numpy as np
 
 from certune.families.graph_ssl.graph import Graph
 
+EDGES_AT_A_TIME = 4096
+
 
 def limit_rates(graph: Graph, rates: Sequence[Fraction]) -> list[Fraction]:
     """Rates with the same labels: the given ones or, if they are beyond the limit, those at it.
@@ -75,11 +77,18 @@ def _common_unit(graph: Graph, rates: Sequence[Fraction], at_least: float) -> Fr
 def _exponents(graph: Graph, rates: Sequence[Fraction]) -> Iterable[Fraction]:
     """Exponents of the edges, exactly; each combination of distances once."""
     parts = [graph.between[:, graph.is_edge], graph.to_labelled[:, graph.is_edge_to_labelled]]
-    for lengths in np.unique(np.concatenate(parts, axis=1), axis=1).T.tolist():
-        yield sum(
-            (rate * Fraction(length) for rate, length in zip(rates, lengths, strict=True)),
-            Fraction(0),
-        )
+    edges = np.concatenate(parts, axis=1)
+    seen: set[tuple[float, ...]] = set()
+    # A few edges of most graphs already have no unit, so that the others need not be sorted.
+    for start in range(0, edges.shape[1], EDGES_AT_A_TIME):
+        found = np.unique(edges[:, start : start + EDGES_AT_A_TIME], axis=1).T.tolist()
+        for lengths in map(tuple, found):
+            if lengths not in seen:
+                seen.add(lengths)
+                yield sum(
+                    (rate * Fraction(length) for rate, length in zip(rates, lengths, strict=True)),
+                    Fraction(0),
+                )
 
 
 def _common_divisor(first: Fraction, second: Fraction) -> Fraction:

@@ -27,6 +27,7 @@ from certune.families.programs.boxes import BoxProblem, Reuse
 from certune.families.programs.curves import Bounds, bounds_between, smooth_dual
 from certune.families.programs.structure import ProgramShape, check_counts
 from certune.families.reach import reach
+from certune.pfaffian.definedness import NO_VALUE
 from certune.pfaffian.domains import along as parameters_along
 from certune.pfaffian.evaluation import nearest_float
 from certune.pfaffian.expressions import Expression, as_expression
@@ -224,11 +225,25 @@ class ProgramFamily(Family):
 
     def _afresh(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
         """Run the program at a point, from its beginning."""
-        return self.program(instance, self._completed(parameters))
+        return self._at_setting(self.program, instance, parameters)
 
     def _follow(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
         """Run the program for whoever decides its comparisons now."""
-        return self.program(instance, self._completed(parameters))
+        return self._at_setting(self.program, instance, parameters)
+
+    def _at_setting(
+        self, program: Callable[..., Any], instance: Any, parameters: Mapping[str, Any]
+    ) -> Any:
+        """Run a program; where it has no value, the error knows the discrete setting."""
+        completed = self._completed(parameters)
+        try:
+            return program(instance, completed)
+        except NO_VALUE as error:
+            discrete = [item.name for item in self._space.discrete] + list(self._settings)
+            if self._stepped is not None:
+                discrete.append(self._stepped.name)
+            error.settings = {name: completed[name] for name in discrete}  # type: ignore[union-attr]
+            raise
 
     def _completed(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what the program is given: discrete parameters as Python's own values.
@@ -354,7 +369,7 @@ class ProgramFamily(Family):
         solver = self._solver
 
         def run(instance: Any, parameters: Mapping[str, Any]) -> Any:
-            return solver(instance, self._completed(parameters))
+            return self._at_setting(solver, instance, parameters)
 
         return run_at_point(run, instance, self._space.validate(params))
 

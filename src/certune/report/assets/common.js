@@ -112,6 +112,21 @@ const certune = (function () {
       series,
     };
   }
+  // Names above a chart: on several lines if these are few, otherwise to be leafed through.
+  function legend(box, names, right = 18) {
+    const pen = document.createElement("canvas").getContext("2d"), wide = box.clientWidth - right;
+    pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    let n = 1, used = 0;
+    for (const name of names) {
+      const width = 20 + 5 + pen.measureText(name).width + 12;
+      if (used && used + width > wide) { n += 1; used = 0; }
+      used += width;
+    }
+    const few = n <= 3;
+    return { height: few ? 24 * n : 28, option: {
+      top: 0, left: 0, right, type: few ? "plain" : "scroll", itemWidth: 20, itemGap: 12, textStyle: { color: colour("ink"), fontSize: 12 }, inactiveColor: colour("rule"),
+      pageTextStyle: { color: colour("ink") }, pageIconColor: colour("ink"), pageIconInactiveColor: colour("rule"), data: names } };
+  }
   const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D3B", "#7A5CA8", "#A3A500", "#B0413E"];
   const shade = (k) => (k < 0 ? colour("soft") : palette[k % palette.length]);
 
@@ -163,5 +178,5 @@ const certune = (function () {
   document.getElementById("save-json").addEventListener("click", () => save("findings.json", "application/json", written("findings")));
   const table = document.getElementById("save-csv");
   table.addEventListener("click", () => save(table.dataset.file, "text/csv", JSON.parse(written("table"))));
-  return { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, shade, walk, start: applyTheme };
+  return { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, legend, shade, walk, start: applyTheme };
 })();

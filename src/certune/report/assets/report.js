@@ -1,6 +1,6 @@
 "use strict";
 (function () {
-  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, shade } = certune;
+  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, legend, shade } = certune;
   const up = findings.greater_is_better;
 
   // The landscape, with instances that the reader asks for.
@@ -44,11 +44,10 @@
       name: findings.instances[i].name, type: "line", showSymbol: false, data: points(findings.instances[i].curve),
       lineStyle: { width: 1, color: colour("soft") }, itemStyle: { color: colour("soft") }, z: 3,
     });
+    const names = legend(landscapeChart.box, series.slice(0, 40).map((item) => item.name));
     return {
-      grid: { left: narrow() ? 56 : 70, right: 18, top: narrow() ? 84 : 56, bottom: 84 },
-      legend: { top: 0, textStyle: { color: colour("ink") }, inactiveColor: colour("rule"), type: "scroll",
-        pageTextStyle: { color: colour("ink") }, pageIconColor: colour("ink"), itemWidth: 20,
-        data: series.slice(0, 40).map((item) => item.name) },
+      grid: { left: narrow() ? 56 : 70, right: 18, top: names.height + 28, bottom: 84 },
+      legend: names.option,
       tooltip: tooltip({ trigger: "axis", axisPointer: { type: "line", lineStyle: { color: colour("soft") } },
         formatter: (items) => described(items.length ? items[0].axisValue : axis.low).map(escaped).join("<br>") }),
       xAxis: parameterAxis(), dataZoom: zoom(),
@@ -87,7 +86,7 @@
   function strip() {
     const order = ordered(), named = order.length <= 40;
     const [low, high] = bounds(stripped.flatMap((i) => findings.instances[i].curve.values));
-    const data = [];
+    const data = [], longest = Math.max(...order.map((i) => findings.instances[i].name.length));
     order.forEach((i, row) => {
       const { places, values, steps } = findings.instances[i].curve;
       const n = steps ? values.length : values.length - 1;
@@ -97,7 +96,7 @@
       }
     });
     return {
-      grid: { left: named ? (narrow() ? 92 : 150) : 48, right: 18, top: 8, bottom: 84 },
+      grid: { left: named ? (narrow() ? 92 : Math.max(70, Math.min(150, 24 + 7 * longest))) : narrow() ? 56 : 70, right: 18, top: 8, bottom: 84 },
       tooltip: tooltip({ formatter: (item) => item.seriesType !== "custom" ? "" :
         `${escaped(findings.instances[item.data[4]].name)}<br>${escaped(axis.name)} ${shown(item.data[0])} to ${shown(item.data[1])}<br>${escaped(findings.score)} ${shown(item.data[3])}` }),
       xAxis: parameterAxis(), dataZoom: zoom(),
@@ -105,7 +104,7 @@
         name: named ? "" : `${order.length} instances`, nameLocation: "middle", nameGap: 20,
         axisLabel: { show: named, color: colour("ink"), fontSize: 11, width: narrow() ? 80 : 138, overflow: "truncate", interval: 0 } }),
       series: [{
-        type: "custom", data, encode: { x: [0, 1], y: 2 }, clip: true,
+        type: "custom", progressive: 0, data, encode: { x: [0, 1], y: 2 }, clip: true,
         renderItem: (params, api) => {
           const start = api.coord([api.value(0), api.value(2)]), stop = api.coord([api.value(1), api.value(2)]);
           const height = Math.max(1, api.size([0, 1])[1] * (order.length > 60 ? 1 : 0.86));
@@ -142,7 +141,7 @@
         splitLine: { show: true, lineStyle: { color: colour("rule") } } }),
       yAxis: axisStyle({ type: "category", data: rows.map((r) => r.name), axisLabel: { color: colour("ink") } }),
       series: [{
-        type: "custom", data: rows.map((r, i) => [r.low, r.high, i, r.difference]), encode: { x: [0, 1, 3], y: 2 },
+        type: "custom", progressive: 0, data: rows.map((r, i) => [r.low, r.high, i, r.difference]), encode: { x: [0, 1, 3], y: 2 },
         renderItem: (params, api) => {
           const y = api.coord([0, api.value(2)])[1], a = api.coord([api.value(0), 0])[0], b = api.coord([api.value(1), 0])[0], m = api.coord([api.value(3), 0])[0];
           return { type: "group", children: [
@@ -182,7 +181,7 @@
       yAxis: axisStyle({ type: "value", name: names[1], nameLocation: "middle", nameGap: 44, min: y0, max: y1 }),
       dataZoom: zoom(),
       series: [{
-        type: "custom", clip: true, data: frames.map((f, i) => [...f, lower[i], upper[i], i]), encode: { x: [0, 1], y: [2, 3] },
+        type: "custom", progressive: 0, clip: true, data: frames.map((f, i) => [...f, lower[i], upper[i], i]), encode: { x: [0, 1], y: [2, 3] },
         renderItem: (params, api) => {
           const outline = outlines[api.value(6)], points = [];
           for (let k = 0; k < outline.length; k += 2) points.push(api.coord([outline[k], outline[k + 1]]));
@@ -208,21 +207,27 @@
   // What the algorithm does at the optimum: a tree, a path of coefficients or a graph.
   const portraits = {
     dendrogram: ({ joints, leaves }) => {
-      const top = Math.max(...joints.map((j) => j[4])) || 1, n = leaves.length;
+      // Where a few merges are far above all others, their logarithms leave something to be seen.
+      const heights = joints.map((j) => j[4]).sort((a, b) => a - b), n = leaves.length;
+      const middle = heights[heights.length >> 1], floor = 10 ** Math.floor(Math.log10((heights.find((h) => h > 0) || 1) / 1.5));
+      const skewed = middle > 0 && heights[heights.length - 1] > 20 * middle;
+      const raised = (h) => skewed ? Math.log10(Math.max(h, floor) / floor) : h;
+      const lowered = (v) => skewed ? floor * 10 ** v : v;
+      const top = raised(heights[heights.length - 1]) || 1;
       return {
         grid: { left: narrow() ? 56 : 70, right: 18, top: 12, bottom: 30 },
-        tooltip: tooltip({ formatter: (p) => p.seriesIndex === 0 ? `merge at ${shown(p.data[4])}` : `point ${p.data[0] + 1} from the left: cluster ${p.data[2] + 1}${p.data[3] < 0 ? "" : `, truly ${p.data[3] + 1}`}` }),
+        tooltip: tooltip({ formatter: (p) => p.seriesIndex === 0 ? `merge at ${shown(lowered(p.data[4]))}` : `point ${p.data[0] + 1} from the left: cluster ${p.data[2] + 1}${p.data[3] < 0 ? "" : `, truly ${p.data[3] + 1}`}` }),
         xAxis: axisStyle({ type: "value", min: -1, max: n, show: false }),
-        yAxis: axisStyle({ type: "value", min: -0.06 * top, max: 1.02 * top, name: narrow() ? "" : "linkage value", nameLocation: "middle", nameGap: 52,
-          axisLabel: { color: colour("soft"), showMinLabel: false, showMaxLabel: false, formatter: (v) => v < 0 ? "" : shown(v, 3) } }),
+        yAxis: axisStyle({ type: "value", min: -0.06 * top, max: 1.02 * top, name: narrow() ? "" : skewed ? "linkage value, logarithmic" : "linkage value", nameLocation: "middle", nameGap: 52,
+          axisLabel: { color: colour("soft"), showMinLabel: false, showMaxLabel: false, formatter: (v) => v < 0 || (skewed && v === 0) ? "" : shown(lowered(v), skewed ? 2 : 3) } }),
         series: [
-          { type: "custom", data: joints, encode: { x: [0, 1], y: [2, 3, 4] }, clip: true,
+          { type: "custom", progressive: 0, data: joints.map(([a, b, x, y, h, k]) => [a, b, raised(x), raised(y), raised(h), k]), encode: { x: [0, 1], y: [2, 3, 4] }, clip: true,
             renderItem: (params, api) => {
               const at = (x, y) => api.coord([x, y]);
               const points = [at(api.value(0), api.value(2)), at(api.value(0), api.value(4)), at(api.value(1), api.value(4)), at(api.value(1), api.value(3))];
               return { type: "polyline", shape: { points }, style: { stroke: shade(api.value(5)), fill: "none", lineWidth: 1.5 } };
             } },
-          { type: "custom", data: leaves.map((leaf, i) => [i, -0.03 * top, ...leaf]), encode: { x: 0, y: 1 }, clip: true,
+          { type: "custom", progressive: 0, data: leaves.map((leaf, i) => [i, -0.03 * top, ...leaf]), encode: { x: 0, y: 1 }, clip: true,
             renderItem: (params, api) => {
               const [cx, cy] = api.coord([api.value(0), api.value(1)]);
               return { type: "circle", shape: { cx, cy, r: Math.max(1.5, Math.min(4.5, 0.35 * api.size([1, 0])[0])) }, style: { fill: shade(api.value(3) < 0 ? api.value(2) : api.value(3)) } };
@@ -231,8 +236,8 @@
       };
     },
     path: ({ places, names, values }) => ({
-      grid: { left: narrow() ? 56 : 70, right: 18, top: narrow() ? 84 : 56, bottom: 48 },
-      legend: { top: 0, type: "scroll", textStyle: { color: colour("ink") }, inactiveColor: colour("rule"), pageTextStyle: { color: colour("ink") }, pageIconColor: colour("ink"), data: names },
+      grid: { left: narrow() ? 56 : 70, right: 18, top: legend(portraitChart.box, names).height + 16, bottom: 48 },
+      legend: legend(portraitChart.box, names).option,
       tooltip: tooltip({ trigger: "axis", valueFormatter: (v) => shown(v, 4) }),
       xAxis: axisStyle({ type: "log", name: axis.name, nameLocation: "middle", nameGap: 28, min: axis.low, max: axis.high }),
       yAxis: axisStyle({ type: "value", name: narrow() ? "" : "coefficient", nameLocation: "middle", nameGap: 52, splitNumber: 4,
@@ -245,12 +250,12 @@
     graph: ({ nodes, edges, classes }) => {
       const ends = (k) => { const v = nodes.map((r) => r[k]), m = 0.06 * (Math.max(...v) - Math.min(...v)) || 1; return { min: Math.min(...v) - m, max: Math.max(...v) + m }; };
       return {
-        grid: { left: 12, right: 12, top: 40, bottom: 12 },
-        legend: { top: 0, type: "scroll", textStyle: { color: colour("ink") }, data: classes },
+        grid: { left: 12, right: 12, top: legend(portraitChart.box, classes).height + 12, bottom: 12 },
+        legend: legend(portraitChart.box, classes).option,
         tooltip: tooltip({ formatter: (p) => p.seriesIndex === 0 ? "" : `${escaped(classes[p.value[2]])}, ${p.value[3] ? "label given" : p.value[4] === null ? "predicted" : p.value[4] ? "predicted, right" : "predicted, wrong"}` }),
         xAxis: axisStyle({ type: "value", show: false, ...ends(0) }), yAxis: axisStyle({ type: "value", show: false, ...ends(1) }),
         series: [
-          { type: "custom", silent: true, data: edges.map(([a, b, w]) => [nodes[a][0], nodes[a][1], nodes[b][0], nodes[b][1], w]), encode: { x: [0, 2], y: [1, 3] },
+          { type: "custom", progressive: 0, silent: true, data: edges.map(([a, b, w]) => [nodes[a][0], nodes[a][1], nodes[b][0], nodes[b][1], w]), encode: { x: [0, 2], y: [1, 3] },
             renderItem: (params, api) => {
               const a = api.coord([api.value(0), api.value(1)]), b = api.coord([api.value(2), api.value(3)]);
               return { type: "line", shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] }, style: { stroke: colour("soft"), opacity: 0.15 + 0.6 * api.value(4), lineWidth: 1 } };
@@ -261,7 +266,7 @@
       };
     },
   };
-  chart("portrait", () => portraits[findings.portrait.kind](findings.portrait));
+  const portraitChart = chart("portrait", () => portraits[findings.portrait.kind](findings.portrait));
 
   certune.start();
 })();

@@ -1,8 +1,8 @@
-"""Where the log of a run goes: a live table, a bar in a notebook, or plain lines.
+"""Where words go while work lasts: a live table, a bar in a notebook, or plain lines.
 
 On a terminal rows scroll as those of MIP solvers do, above one line that is always up to date. A
 notebook gets a bar that fills. Everywhere else lines are printed. A display is called from one
-thread at a time, several times in a second while the run lasts, so that none is ever silent for
+thread at a time, several times in a second while the work lasts, so that none is ever silent for
 long, also while a single instance takes its time.
 """
 
@@ -11,14 +11,70 @@ from __future__ import annotations
 import html
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-# Lines appear at least so often in the first minute; later the pauses grow with the run, so that
-# the file of a long run stays short.
-PAUSE, MINUTE, SHARE, LONGEST_PAUSE = 2.0, 60.0, 1 / 30, 60.0
+# Seconds between two looks at what moves, and those after which something has to be said: together
+# two.
+BEAT, PATIENCE = 0.25, 1.75
+
+
+class Silence:
+    """How long nothing has been said to the user, from one place of the program or another.
+
+    A conversation is what a user waits for: a command, or a call of the library. Its parts share
+    its silence, so that many short ones are not silent together for long.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._since = time.perf_counter()
+        self._quiet = ContextVar("certune_quiet", default=False)
+
+    @contextmanager
+    def conversation(self, quiet: bool = False) -> Iterator[None]:
+        """Begin to count, unless this is part of a conversation; nothing is said in a quiet one."""
+        with self._lock:
+            if not self._depth:
+                self._since = time.perf_counter()
+            self._depth += 1
+        token = self._quiet.set(quiet or self._quiet.get())
+        try:
+            yield
+        finally:
+            self._quiet.reset(token)
+            with self._lock:
+                self._depth -= 1
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether nothing must be said."""
+        return self._quiet.get()
+
+    def end(self) -> None:
+        """Say that something was said."""
+        self._since = time.perf_counter()
+
+    def outlast(self, over: threading.Event) -> bool:
+        """Wait until something has to be said; tells whether it was over before."""
+        while (left := self._since + PATIENCE - time.perf_counter()) > 0:
+            if over.wait(left):
+                return True
+        return over.is_set()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether something has to be said."""
+        return time.perf_counter() - self._since >= PATIENCE
+
+
+SILENCE = Silence()
 
 
 @dataclass(frozen=True)
@@ -56,14 +112,11 @@ class Display(Protocol):
         """Show that the run goes on."""
 
     def close(self, summary: str) -> None:
-        """Show how it ended; the summary is empty if it did not end well."""
+        """Show how it ended; the words are empty if it did not end well."""
 
 
 class Lines:
     """Lines on stderr, for files and pipes."""
-
-    def __init__(self) -> None:
-        self._spoke = time.perf_counter()
 
     def open(self, header: str, titles: str) -> None:
         """Print header and titles."""
@@ -75,18 +128,17 @@ class Lines:
 
     def beat(self, moment: Moment) -> None:
         """Print a row if it has been quiet for long."""
-        pause = min(max(PAUSE, SHARE * (moment.elapsed - MINUTE) + PAUSE), LONGEST_PAUSE)
-        if time.perf_counter() - self._spoke >= pause:
+        if SILENCE.is_long:
             self._print(moment.row)
 
     def close(self, summary: str) -> None:
-        """Print the result."""
+        """Print how it ended."""
         if summary:
-            self._print(f"\n{summary}")
+            self._print(summary)
 
     def _print(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
-        self._spoke = time.perf_counter()
+        SILENCE.end()
 
 
 class Terminal:
@@ -132,15 +184,17 @@ class Terminal:
             self._task, description=moment.words, completed=moment.share or 0.0, total=total
         )
         self._live.refresh()
+        SILENCE.end()
 
     def close(self, summary: str) -> None:
-        """Remove the line and print the result."""
+        """Remove the line and print how it ended."""
         self._live.stop()
         if summary:
-            self._print(f"\n{summary}")
+            self._print(summary)
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)
+        SILENCE.end()
 
 
 class Notebook:
@@ -170,6 +224,7 @@ class Notebook:
         """Fill the bar."""
         self._moment = moment
         self._handle.update(self._drawn(moment))
+        SILENCE.end()
 
     def close(self, summary: str) -> None:
         """Leave the last state; the result is what the cell shows."""
@@ -197,6 +252,21 @@ class _Markup:
 
     def __repr__(self) -> str:
         return self.text
+
+
+def spoken_seconds(seconds: float) -> str:
+    """Return a time as clocks show it.
+
+    Examples
+    --------
+    >>> [spoken_seconds(seconds) for seconds in (8.34, 125, 11400)]
+    ['8.3 s', '2:05', '3:10:00']
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, rest = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def fitting_display() -> Display:
