@@ -15,7 +15,7 @@ import pytest
 import certune as ct
 from certune.deadline import Stop, TimeIsUp, check_time
 from certune.testing import StepFamily, StepInstance
-from certune.tuning import Status, interrupts
+from certune.tuning import Status, executors, interrupts
 from certune.tuning.interrupts import SignalWatch
 
 
@@ -343,3 +343,22 @@ slow = Slow()
 def test_a_process_can_end_while_its_threads_are_in_the_core():
     ended = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
+
+
+def test_nobody_waits_until_processes_have_ended(monkeypatch):
+    """Ending them can take long on a busy machine; new ones wait for it."""
+    ended, may_end = [], threading.Event()
+
+    def slow_end(self, ensure_ready=True):
+        may_end.wait(60)
+        ended.append(self)
+
+    monkeypatch.setattr(executors.LokyBackend, "abort_everything", slow_end)
+    pool = executors._Processes(2)
+    pool._in_work.add(0)
+    pool.close()
+    pool.close()
+    assert not ended
+    threading.Timer(0.05, may_end.set).start()
+    executors._Processes(2).close()
+    assert ended == [pool._backend]

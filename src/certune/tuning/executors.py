@@ -414,14 +414,15 @@ class _Threads:
             self._tasks.put(None)
 
 
-# Threads of all crews that may still be at work.
+# Threads of all crews that may still be at work, and those that end processes.
 _SERVING: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+_ENDING: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 
 @atexit.register
 def _await_threads() -> None:
     deadline = time.monotonic() + PARTING
-    for thread in tuple(_SERVING):
+    for thread in (*_SERVING, *_ENDING):
         thread.join(max(0.0, deadline - time.monotonic()))
 
 
@@ -442,8 +443,11 @@ class _Processes:
         self._lock = threading.Lock()
         # Arrays are sent, not mapped to files: an instance is in work once.
         self._parallel = joblib.Parallel(n_jobs=n_jobs, prefer="processes", max_nbytes=None)
+        self._is_closed = False
         begin_preparation()
         try:
+            for thread in tuple(_ENDING):  # workers of an earlier run, in whose place new ones come
+                thread.join()
             self._parallel.__enter__()
         except Exception as error:
             raise WorkerError(
@@ -488,6 +492,18 @@ class _Processes:
             tray.arrivals.put(_Message(outcomes))
 
     def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._in_work and isinstance(self._backend, LokyBackend):
+            # It asks the system for the children of every worker: nobody has to wait for that.
+            thread = threading.Thread(target=self._end, name="certune-end", daemon=True)
+            thread.start()
+            _ENDING.add(thread)
+        else:
+            self._end()
+
+    def _end(self) -> None:
         if self._in_work:
             self._backend.abort_everything(ensure_ready=False)
         self._backend.stop_call()
