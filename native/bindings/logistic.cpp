@@ -134,14 +134,14 @@ nb::tuple solved_near(const HeldDesign& design, const HeldFactor& factor,
 }
 
 Result<double> penalised_minimum(const Rows& hessian, const Reals& linear, const Reals& start,
-                                 const Reals& weights, std::pair<std::size_t, double> patience,
-                                 const Stop& stop) {
+                                 const Reals& weights, bool non_negative,
+                                 std::pair<std::size_t, double> patience, const Stop& stop) {
     const std::size_t size = start.size();
     expect(hessian.shape(0) == size && hessian.shape(1) == size && linear.size() == size,
            "The Hessian, the linear part and the start must have one size.");
     expect(weights.size() <= size, "There are more weights than coordinates.");
     const logistic::PenalisedQuadratic objective{view_of(hessian), span_of(linear),
-                                                 span_of(weights)};
+                                                 span_of(weights), non_negative};
     return array_of(unlocked(stop, [&](StopToken& token) {
         return logistic::penalised_minimum(objective, span_of(start),
                                            {patience.first, patience.second}, token);
@@ -175,8 +175,8 @@ void bind_logistic(nb::module_& room) {
     room.def("solved_near", &solved_near, "design"_a, "factor"_a, "linear_and_anchor"_a.noconvert(),
              "lams"_a.noconvert(), "starts"_a.noconvert(), "target"_a, "stop"_a);
     room.def("penalised_minimum", &penalised_minimum, "hessian"_a.noconvert(),
-             "linear"_a.noconvert(), "start"_a.noconvert(), "weights"_a.noconvert(), "patience"_a,
-             "stop"_a);
+             "linear"_a.noconvert(), "start"_a.noconvert(), "weights"_a.noconvert(),
+             "non_negative"_a, "patience"_a, "stop"_a);
     room.def("accurate_transposed_product", &accurate_transposed_product, "matrix"_a.noconvert(),
              "vector"_a.noconvert(), "stop"_a);
 }

@@ -5,6 +5,7 @@
 #include "graph/exponent_rows.h"
 #include "numeric/compensated.h"
 #include "numeric/exponentials.h"
+#include "numeric/simd8.h"
 
 namespace certune::graph {
 
@@ -15,8 +16,14 @@ using numeric::CompensatedSum;
 // Shares below this may have lost digits by underflow.
 constexpr double tiny = 0x1p-960;
 
-// Eliminated at a time, so that the rest of the graph passes through memory once for all of them.
+// Nodes whose shares are added up before they are added to a row.
 constexpr std::size_t block = 4;
+
+// Eliminated at a time, so that the rest of the graph passes through memory once for all of them.
+constexpr std::size_t panel = 8 * block;
+
+// Sums over a row that go on side by side, because each of them waits for its last addition.
+constexpr std::size_t chains = 4;
 
 double row_sum(std::span<const double> row, std::span<const double> classes) {
     CompensatedSum sum;
@@ -54,21 +61,21 @@ void pass_on(const Elimination& graph, std::size_t p, std::size_t i) {
 }
 
 // Adds the shares of four rows of a matrix, from `first` on, to row i.
-void add_four(MatrixView<double> matrix, const double* shares, std::size_t first, std::size_t i,
-              std::size_t from) {
+CERTUNE_INLINE void add_four(MatrixView<double> matrix, const double* shares, std::size_t first,
+                             std::size_t i, std::size_t from) {
     const double a = shares[0], b = shares[1], c = shares[2], d = shares[3];
-    const double* one = matrix.row(first).data();
-    const double* two = matrix.row(first + 1).data();
-    const double* three = matrix.row(first + 2).data();
-    const double* four = matrix.row(first + 3).data();
-    double* row = matrix.row(i).data();
+    const double* __restrict one = matrix.row(first).data();
+    const double* __restrict two = matrix.row(first + 1).data();
+    const double* __restrict three = matrix.row(first + 2).data();
+    const double* __restrict four = matrix.row(first + 3).data();
+    double* __restrict row = matrix.row(i).data();
     for (std::size_t j = from; j < matrix.columns; ++j) {
         row[j] += (a * one[j] + b * two[j]) + (c * three[j] + d * four[j]);
     }
 }
 
 // What node i gets when the nodes of a whole block are eliminated.
-void pass_on_block(const Elimination& graph, std::size_t start, std::size_t i) {
+CERTUNE_INLINE void pass_on_block(const Elimination& graph, std::size_t start, std::size_t i) {
     double shares[block];
     bool careful = false;
     for (std::size_t k = 0; k < block; ++k) {
@@ -83,6 +90,34 @@ void pass_on_block(const Elimination& graph, std::size_t start, std::size_t i) {
     }
     add_four(graph.weights, shares, start, i, i + 1);
     add_four(graph.classes, shares, start, i, 0);
+}
+
+// What node i gets when the nodes from `start` to `end`, whole blocks, are eliminated.
+CERTUNE_HOT void pass_on_blocks(const Elimination& graph, std::size_t start, std::size_t end,
+                                std::size_t i) {
+    for (std::size_t first = start; first < end; first += block) pass_on_block(graph, first, i);
+}
+
+// Eliminates a block of nodes from the block itself; false if some node has no weight left.
+bool eliminate_block(const Elimination& graph, std::size_t start, std::size_t end) {
+    for (std::size_t p = start; p < end; ++p) {
+        graph.sums[p] = row_sum(graph.weights.row(p).subspan(p + 1), graph.classes.row(p));
+        if (!(graph.sums[p] > 0.0)) return false;
+        for (std::size_t i = p + 1; i < end; ++i) pass_on(graph, p, i);
+    }
+    return true;
+}
+
+// Adds the products of shares with a few columns of soft labels, those of later nodes, to sums.
+template <std::size_t count>
+void add_products(std::span<const double> shares, std::size_t first, const double* soft,
+                  std::size_t stride, CompensatedSum* result) {
+    CompensatedSum sums[count];
+    std::copy_n(result, count, sums);
+    for (std::size_t j = first; j < shares.size(); ++j) {
+        for (std::size_t c = 0; c < count; ++c) sums[c].add(shares[j] * soft[j * stride + c]);
+    }
+    std::copy_n(sums, count, result);
 }
 
 }  // namespace
@@ -120,16 +155,16 @@ void fill_weights(const LabelledGraph& graph, const Rates& rates, double shift,
 
 bool eliminate(const Elimination& graph, StopToken& stop) {
     const std::size_t n = graph.sums.size();
-    for (std::size_t start = 0; start < n; start += block) {
-        const std::size_t end = std::min(start + block, n);
-        for (std::size_t p = start; p < end; ++p) {
-            graph.sums[p] = row_sum(graph.weights.row(p).subspan(p + 1), graph.classes.row(p));
-            if (!(graph.sums[p] > 0.0)) return false;
-            for (std::size_t i = p + 1; i < end; ++i) pass_on(graph, p, i);
+    for (std::size_t start = 0; start < n; start += panel) {
+        const std::size_t end = std::min(start + panel, n);
+        for (std::size_t first = start; first < end; first += block) {
+            const std::size_t last = std::min(first + block, n);
+            if (!eliminate_block(graph, first, last)) return false;
+            for (std::size_t i = last; i < end; ++i) pass_on_blocks(graph, first, last, i);
         }
         for (std::size_t i = end; i < n; ++i) {
             if (i % 64 == 0 && stop.stop_requested()) return false;
-            pass_on_block(graph, start, i);
+            pass_on_blocks(graph, start, end, i);
         }
     }
     return true;
@@ -138,15 +173,21 @@ bool eliminate(const Elimination& graph, StopToken& stop) {
 std::vector<double> substitute(const Elimination& done, StopToken& stop) {
     const std::size_t n = done.sums.size(), n_classes = done.classes.columns;
     std::vector<double> soft(n * n_classes, 0.0), shares(n);
+    std::vector<CompensatedSum> sums(n_classes);
     for (std::size_t i = n; i-- > 0;) {
         if (i % 64 == 0 && stop.stop_requested()) break;
         // Weights are divided by their sum first: a term then underflows only if the result does.
         for (std::size_t j = i + 1; j < n; ++j) shares[j] = done.weights(i, j) / done.sums[i];
-        for (std::size_t c = 0; c < n_classes; ++c) {
-            CompensatedSum sum{done.classes(i, c) / done.sums[i], 0.0};
-            for (std::size_t j = i + 1; j < n; ++j) sum.add(shares[j] * soft[j * n_classes + c]);
-            soft[i * n_classes + c] = sum.total;
+        for (std::size_t c = 0; c < n_classes; ++c) sums[c] = {done.classes(i, c) / done.sums[i]};
+        std::size_t c = 0;
+        for (; c + chains <= n_classes; c += chains) {
+            add_products<chains>(shares, i + 1, soft.data() + c, n_classes, &sums[c]);
         }
+        for (; c + 2 <= n_classes; c += 2) {
+            add_products<2>(shares, i + 1, soft.data() + c, n_classes, &sums[c]);
+        }
+        if (c < n_classes) add_products<1>(shares, i + 1, soft.data() + c, n_classes, &sums[c]);
+        for (c = 0; c < n_classes; ++c) soft[i * n_classes + c] = sums[c].total;
     }
     return soft;
 }
@@ -169,7 +210,7 @@ void solve_grounded(const Elimination& done, MatrixView<double> right, StopToken
     }
 }
 
-std::vector<double> inverse_diagonal(const Elimination& done, StopToken& stop) {
+CERTUNE_HOT std::vector<double> inverse_diagonal(const Elimination& done, StopToken& stop) {
     // The Laplacian is L diag(sums) L' with L_ik = -weights(k, i) / sums[k], so that the inverse of
     // L has no negative entry and is found without subtraction too.
     const std::size_t n = done.sums.size();

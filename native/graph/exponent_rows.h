@@ -6,7 +6,6 @@
 
 #include "graph/elimination.h"
 #include "graph/graph.h"
-#include "numeric/compensated.h"
 
 namespace certune::graph {
 
@@ -18,30 +17,19 @@ struct DoubledRow {
     std::vector<double> low;
 };
 
+// Adds rate * lengths[j] to the first entries of a row; the rate is the sum high + low.
+void add_scaled(const double* lengths, double high, double low, std::size_t count, DoubledRow& row);
+
 // Writes shift - sum_k rates[k] * row_of(k)[j] to the first entries of a row, in twice the
 // precision of a double. `row_of` gives the lengths of some edges in a metric.
 template <class RowOf>
 void fill_exponents(const RowOf& row_of, const Rates& rates, double shift, std::size_t count,
                     DoubledRow& out) {
-    double* high = out.high.data();
-    double* low = out.low.data();
-    std::fill_n(high, count, shift);
-    std::fill_n(low, count, 0.0);
+    std::fill_n(out.high.data(), count, shift);
+    std::fill_n(out.low.data(), count, 0.0);
     for (std::size_t k = 0; k < rates.high.size(); ++k) {
-        const double rate = -rates.high[k], error = -rates.low[k];
-        if (rate == 0.0 && error == 0.0) continue;
-        const numeric::Halves parts = numeric::halves(rate);
-        const double* lengths = row_of(k);
-        for (std::size_t j = 0; j < count; ++j) {
-            const double length = lengths[j];
-            const double product = rate * length;
-            const double remainder =
-                numeric::product_error(parts, numeric::halves(length), product);
-            const double total = high[j] + product;
-            const double lost = numeric::sum_error(high[j], product, total);
-            low[j] += lost + (remainder + error * length);
-            high[j] = total;
-        }
+        if (rates.high[k] == 0.0 && rates.low[k] == 0.0) continue;
+        add_scaled(row_of(k), -rates.high[k], -rates.low[k], count, out);
     }
 }
 

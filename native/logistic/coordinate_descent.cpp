@@ -27,7 +27,7 @@ std::vector<double> product(MatrixView<const double> matrix, std::span<const dou
 std::vector<double> penalised_minimum(const PenalisedQuadratic& objective,
                                       std::span<const double> start, const Patience& patience,
                                       StopToken& stop) {
-    const auto& [hessian, linear, weights] = objective;
+    const auto& [hessian, linear, weights, non_negative] = objective;
     const std::size_t size = start.size(), n_weights = weights.size();
     const double smallest = n_weights > 0 ? *std::min_element(weights.begin(), weights.end()) : 0.0;
     std::vector<double> z(start.begin(), start.end());
@@ -40,7 +40,10 @@ std::vector<double> penalised_minimum(const PenalisedQuadratic& objective,
             const double curvature = hessian(j, j);
             if (curvature <= 0.0) continue;
             double target = curvature * z[j] - (along[j] - linear[j]);
-            if (j < n_weights) target = shrunk(target, weights[j]);
+            if (j < n_weights) {
+                target = shrunk(target, weights[j]);
+                if (non_negative) target = std::max(target, 0.0);
+            }
             const double change = target / curvature - z[j];
             if (change == 0.0) continue;
             z[j] += change;

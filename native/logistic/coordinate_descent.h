@@ -8,11 +8,13 @@
 
 namespace certune::logistic {
 
-// z.H z / 2 - linear.z + weights.abs(z), the last for the first coordinates.
+// z.H z / 2 - linear.z + weights.abs(z), the last for the first coordinates; if it is asked for,
+// where none of these is negative.
 struct PenalisedQuadratic {
     MatrixView<const double> hessian;
     std::span<const double> linear;
     std::span<const double> weights;
+    bool non_negative = false;
 };
 
 // When a descent ends: after so many sweeps, or when no coordinate has changed the gradient by more

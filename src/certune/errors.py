@@ -20,6 +20,10 @@ class ParameterError(CertuneError, ValueError):
     """A parameter, an option or a range that is not admissible."""
 
 
+class ParameterTypeError(ParameterError, TypeError):
+    """A parameter of a type that is not admissible."""
+
+
 class RangeWarning(UserWarning):
     """The best setting lies at the end of the range: a wider one may have a better."""
 

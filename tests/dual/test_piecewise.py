@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certune.dual import PiecewiseFunction, mean, sum_of
+from certune.dual import PiecewiseFunction, PiecewisePolynomial, mean, sum_of
 from certune.dual.integers import nearest, rounded_down, rounded_up
 from certune.errors import InputError, ParameterError, UndecidedError
 
@@ -406,3 +406,18 @@ def test_repr_is_short() -> None:
         "PiecewiseFunction(t in [0.0, 1.0], 2 pieces, max 0.25)"
     )
     assert "1 piece," in repr(PiecewiseFunction.constant(0, 1, 1))
+
+
+def test_a_piece_far_below_that_is_known_badly_spoils_no_gap():
+    rows = np.array([[1.0, 0.5], [9.0, 0.5]])
+    nothing = np.zeros(1)
+    for order in ([0, 1], [1, 0]):
+        function = PiecewisePolynomial(
+            [0.0, 1.0], [1.0, 2.0], rows[order], np.array([3.0, 1e-9])[order], nothing, nothing
+        )
+        assert function.max() == pytest.approx(9.5)
+        assert float(function.upper_bound_exact - function.max_exact) < 1e-7
+    near = PiecewisePolynomial(
+        [0.0, 1.0], [1.0, 2.0], rows, np.array([9.0, 1e-9]), nothing, nothing
+    )
+    assert near.upper_bound_exact >= Fraction(21, 2)

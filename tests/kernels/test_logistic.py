@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 from scipy.special import expit
 
 from certune.kernels.logistic import (
@@ -195,3 +195,16 @@ def test_doors_refuse_what_does_not_fit():
         accurate_transposed_product(rows[0], good)
     with pytest.raises(TypeError):
         penalised_minimum(np.eye(4), good, good, good, -1, 0.0)
+
+
+def test_a_minimum_without_negative_coordinates():
+    """Against non-negative least squares, to which the problem is brought by a factor."""
+    rng = np.random.default_rng(5)
+    for size in (1, 4, 7):
+        factor = rng.normal(size=(size + 2, size))
+        linear, weights = rng.normal(size=size), rng.uniform(0.0, 1.0, size)
+        hessian = factor.T @ factor
+        found = penalised_minimum(hessian, linear, np.zeros(size), weights, 100_000, 1e-14, True)
+        lower = np.linalg.cholesky(hessian)
+        expected, _ = nnls(lower.T, np.linalg.solve(lower, linear - weights))
+        np.testing.assert_allclose(found, expected, atol=1e-8)

@@ -115,8 +115,10 @@ def test_a_number_in_place_of_a_range_is_told():
         ct.RegularizedLogistic(C=1.0)
     with pytest.raises(ct.ParameterError, match=r"Cs must be a range \(low, high\)[^$]*got 1.0"):
         LogisticRegressionCV(Cs=1.0).fit(X, LABELS)
-    with pytest.raises(ct.ParameterError, match="alphas must span a range, got only the value 1"):
-        RidgeCV(alphas=[1.0]).fit(X, NUMBERS)
+    with pytest.raises(
+        ct.ParameterError, match=r"alphas must be a range \(low, high\)[^$]*got '1'"
+    ):
+        RidgeCV(alphas="1").fit(X, NUMBERS)
 
 
 def test_numbers_are_not_taken_for_classes():
@@ -195,4 +197,19 @@ def test_a_misspelt_score_is_guessed(estimator, meant):
 @pytest.mark.parametrize("estimator", [LassoCV, ElasticNetCV])
 def test_constant_targets_have_a_model(estimator):
     model = estimator(cv=2).fit(ROWS, [3.0] * 12)
-    assert not model.coef_.any() and model.intercept_ == 3.0 and 1e-4 < model.alpha_ <= 1.0
+    assert not model.coef_.any() and model.intercept_ == 3.0 and 0.0 < model.alpha_ <= 1.0
+
+
+@pytest.mark.parametrize(
+    "labels", [["a", None, "b"] * 4, [0.0, np.nan, 1.0] * 4, pd.array([0, pd.NA, 1] * 4)]
+)
+def test_a_missing_label_is_named_by_its_row(labels):
+    with pytest.raises(ct.InputError, match="no label in row 1 "):
+        LogisticRegressionCV(Cs=(0.1, 1.0), cv=2).fit(ROWS, labels)
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegressionCV, LassoCV])
+def test_a_missing_weight_is_named_by_its_row(estimator):
+    weights = [1.0] * 11 + [np.nan]
+    with pytest.raises(ct.InputError, match="sample_weight has the value NaN in row 11"):
+        estimator(cv=2).fit(ROWS, [0, 1] * 6, sample_weight=weights)

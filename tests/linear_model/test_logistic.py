@@ -162,9 +162,9 @@ def test_splitters_and_groups():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"Cs": [1.0]}, "Cs must span a range"),
-        ({"Cs": [1.0, 1.0]}, "only the value 1"),
-        ({"Cs": [-1.0, 1.0]}, "Cs must be a range"),
+        ({"Cs": []}, "Cs must be a range"),
+        ({"Cs": [1.0, 0.0]}, r"Cs\[1\] == 0.0, must be > 0.0"),
+        ({"Cs": [-1.0, 1.0]}, r"Cs\[0\] == -1.0, must be > 0.0"),
         ({"scoring": "f1"}, "scoring must be one of.*GridSearchCV"),
         ({"l1_ratios": (0.5,)}, "The penalty must be l2"),
         ({"penalty": "elasticnet"}, "The penalty must be l2"),
@@ -176,6 +176,22 @@ def test_splitters_and_groups():
 def test_bad_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         LogisticRegressionCV(**options).fit(X, Y)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
+@pytest.mark.parametrize("refit", [True, False])
+def test_a_single_value_is_taken_as_it_is(scoring, refit):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LogisticRegressionCV(Cs=[0.3], scoring=scoring, refit=refit, cv=3).fit(X, Y)
+    grid = grid_models.LogisticRegressionCV(
+        Cs=[0.3], scoring=scoring, refit=refit, cv=3, tol=1e-10, l1_ratios=(0.0,),
+        use_legacy_attributes=False,
+    ).fit(X, Y)  # fmt: skip
+    assert model.C_.tolist() == [0.3] and model.Cs_.tolist() == [0.3]
+    np.testing.assert_allclose(model.coef_, grid.coef_, rtol=1e-4)
+    assert model.best_score_ == pytest.approx(grid.scores_.mean(), abs=1e-7)
+    assert model.result_.status is ct.Status.OPTIMAL
 
 
 def test_bad_data_are_refused():

@@ -113,12 +113,17 @@ def test_an_optimum_at_the_end_of_the_range_is_told():
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (LassoCV(positive=True), "positive=True"),
-        (LassoCV(eps=2.0), "eps must lie"),
+        (LassoCV(positive="yes"), "positive must be True or False"),
+        (LassoCV(eps=2.0), "eps must be greater than 0 and at most 1"),
         (LassoCV(selection="worst"), "selection must be one of"),
-        (LassoCV(alphas=[0.0, 1.0]), "alphas must be a range"),
-        (ElasticNetCV(l1_ratio=0.0), "use RidgeCV for 0"),
-        (ElasticNetCV(l1_ratio="much"), "l1_ratio must be greater"),
+        (LassoCV(alphas=[1.0, -1.0]), r"alphas\[1\] == -1.0, must be >= 0.0"),
+        (LassoCV(alphas=[0.0]), "alphas must have a value above 0"),
+        (LassoCV(alphas=[1.0, "2"]), r"alphas\[1\] must be an instance of float, not str"),
+        (ElasticNetCV(l1_ratio=0.0), "not supported for l1_ratio=0"),
+        (ElasticNetCV(l1_ratio=0.0, alphas=[0.1, 1.0], positive=True), "ridge regression"),
+        (ElasticNetCV(l1_ratio="much"), "l1_ratio must lie between"),
+        (RidgeCV(alphas=[0.0, 1.0]), r"alphas\[0\] == 0.0, must be > 0.0"),
+        (RidgeCV(cv=3, alpha_per_target=True), "alpha_per_target=True are incompatible"),
         (RidgeCV(scoring="neg_mean_absolute_error"), "scoring must be one of"),
         (RidgeCV(selection="one-standard-error"), "compares folds"),
         (RidgeCV(cv=3, store_cv_results=True), "incompatible"),
@@ -131,7 +136,7 @@ def test_bad_options_are_refused(estimator, message):
 
 def test_bad_data_are_refused():
     with pytest.raises(ct.InputError, match="one target for each row, got 2"):
-        RidgeCV().fit(X, np.column_stack((Y, Y)))
+        LassoCV().fit(X, np.column_stack((Y, Y)))
     with pytest.raises(ValueError, match="Negative values"):
         LassoCV().fit(X, Y, sample_weight=-W)
     frame = pd.DataFrame(X, columns=list("abcdefghij")).assign(b="text")
@@ -170,9 +175,117 @@ def test_a_ratio_at_the_end_of_its_range_is_told():
         ElasticNetCV(l1_ratio=(0.2, 0.3), cv=2, tol=0.1).fit(rows, targets)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ratio", [1.0, 0.4])
+def test_coefficients_that_must_not_be_negative(ratio, weighted):
+    weights = W[:60] if weighted else None
+    rows, targets = X[:60, :6], Y[:60]
+    options = {"alphas": 12, "cv": 3, "l1_ratio": ratio, "positive": True, "eps": 1e-2}
+    ours = ElasticNetCV(**options).fit(rows, targets, sample_weight=weights)
+    theirs = grid_models.ElasticNetCV(**options, tol=1e-10, max_iter=100_000)
+    theirs.fit(rows, targets, sample_weight=weights)
+    np.testing.assert_allclose(ours.alphas_, theirs.alphas_, rtol=1e-9)
+    np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-6)
+    assert -ours.best_score_ <= theirs.mse_path_.mean(axis=-1).min() * (1 + 1e-9)
+    free = ElasticNetCV(**{**options, "positive": False}).fit(rows, targets, weights)
+    assert free.coef_.min() < 0.0 <= ours.coef_.min()
+    assert 0.0 <= ours.dual_gap_ <= 1e-6
+    certificate = ours.certificate_
+    assert ct.verify(certificate, ours.result_.family, ours.result_.instances).optimal
+    assert ours.result_.family.fingerprint != free.result_.family.fingerprint
+    assert ours.result_.best_estimator.positive
+
+
+def test_a_range_of_ratios_with_coefficients_that_must_not_be_negative():
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(40, 3))
+    targets = rows @ [1.0, -1.0, 0.3] + rng.normal(size=40)
+    options = {"cv": 2, "positive": True}
+    model = ElasticNetCV(l1_ratio=(0.5, 1.0), tol=1e-2, **options).fit(rows, targets)
+    grid = grid_models.ElasticNetCV(l1_ratio=[0.5, 0.7, 0.9, 1.0], tol=1e-9, **options)
+    grid.fit(rows, targets)
+    assert -model.upper_bound_ <= grid.mse_path_.mean(axis=-1).min() * (1 + 1e-9)
+    assert model.coef_.min() >= 0.0
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RidgeCV(alphas=2.0),
+        RidgeCV(alphas=[2.0], cv=3),
+        LassoCV(alphas=[2.0], cv=3),
+        ElasticNetCV(alphas=[2.0], cv=3, l1_ratio=0.5),
+        ElasticNetCV(alphas=[2.0], cv=3, l1_ratio=0.0),
+    ],
+)
+def test_a_single_alpha_is_taken_as_it_is(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = clone(estimator).fit(X, Y)
+    name = type(estimator).__name__
+    options = {**estimator.get_params(), "alphas": [2.0]}
+    del options["selection"]
+    grid = getattr(grid_models, name)(**options).fit(X, Y)
+    assert model.alpha_ == 2.0
+    np.testing.assert_allclose(model.coef_, grid.coef_, rtol=1e-4)
+    expected = grid.best_score_ if name == "RidgeCV" else -grid.mse_path_.mean()
+    assert model.best_score_ == pytest.approx(expected, rel=1e-6)
+    assert model.result_.status is ct.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_ridge_with_several_targets_tunes_their_mean(cv):
+    targets = np.column_stack((Y, np.roll(Y, 1), X[:, 0] * 100.0))
+    alphas = np.geomspace(1e-3, 10.0, 30)
+    ours = RidgeCV(alphas, cv=cv).fit(X, targets)
+    theirs = grid_models.RidgeCV(alphas, cv=cv).fit(X, targets)
+    assert ours.best_score_ >= theirs.best_score_ - 1e-9
+    plain = grid_models.Ridge(alpha=ours.alpha_).fit(X, targets)
+    np.testing.assert_allclose(ours.coef_, plain.coef_, rtol=1e-6)
+    np.testing.assert_allclose(ours.intercept_, plain.intercept_, rtol=1e-9)
+    assert ours.predict(X).shape == targets.shape
+
+
+def test_each_target_can_have_its_own_alpha():
+    targets = np.column_stack((Y, X[:, 0] + X[:, 3]))
+    alphas = [1e-3, 1.0]
+    together = RidgeCV(alphas, alpha_per_target=True).fit(X, targets)
+    alone = [RidgeCV(alphas).fit(X, target) for target in targets.T]
+    assert together.alpha_.tolist() == [model.alpha_ for model in alone]
+    np.testing.assert_array_equal(together.best_score_, [model.best_score_ for model in alone])
+    np.testing.assert_array_equal(together.coef_, [model.coef_ for model in alone])
+    assert len(together.results_) == 2 and not hasattr(together, "result_")
+    assert isinstance(together.fit(X, Y).best_score_, float) and not hasattr(together, "results_")
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
+def test_stored_results_are_those_of_scikit_learn(scoring):
+    targets = np.column_stack((Y, np.roll(Y, 1)))
+    options = {"alphas": [0.01, 1.0], "scoring": scoring, "store_cv_results": True}
+    for y in (Y, targets):
+        ours = RidgeCV(**options).fit(X, y, sample_weight=W)
+        theirs = grid_models.RidgeCV(**options).fit(X, y, sample_weight=W)
+        np.testing.assert_allclose(ours.cv_results_, theirs.cv_results_, rtol=1e-6)
+
+
+def test_data_with_little_noise_are_tuned_as_closely():
+    """The least error is far below the variance; leave-one-out is done in two ways."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(14, 10))
+    targets = rows @ rng.uniform(50.0, 100.0, 10) + 10.0 * rng.normal(size=14)
+    closed = RidgeCV((1e-6, 10.0)).fit(rows, targets)
+    scoring = "neg_mean_squared_error"
+    folds = RidgeCV((1e-6, 10.0), cv=LeaveOneOut(), scoring=scoring).fit(rows, targets)
+    assert closed.alpha_ == pytest.approx(folds.alpha_, rel=1e-4) and closed.alpha_ > 1e-3
+    assert closed.result_.status is folds.result_.status is ct.Status.OPTIMAL
+    assert closed.gap_ <= 1e-7 * -closed.best_score_
+    net = ElasticNetCV(l1_ratio=0.5, alphas=(1e-9, 1.0), cv=3).fit(rows, targets)
+    assert net.gap_ <= 1e-6 * -net.best_score_
+
+
 @pytest.mark.parametrize("ratio", [(0.9, 0.5), (0.0, 0.5), (0.5, 1.5)])
 def test_bad_ranges_of_ratios_are_refused(ratio):
-    with pytest.raises(ct.ParameterError, match="l1_ratio must be"):
+    with pytest.raises(ct.ParameterError, match="l1_ratio must (be|lie)"):
         ElasticNetCV(l1_ratio=ratio).fit(X[:50], Y[:50])
 
 

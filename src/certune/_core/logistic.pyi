@@ -43,6 +43,7 @@ def penalised_minimum(
     linear: Reals,
     start: Reals,
     weights: Reals,
+    non_negative: bool,
     patience: tuple[int, float],
     stop: Stop,
 ) -> Reals: ...

@@ -129,7 +129,7 @@ FAMILIES: Mapping[str, FamilyCommand] = {
         "classification",
     ),
     "regression": FamilyCommand(
-        ("penalty", "alpha", "l1_ratio", "metric", "max_error"),
+        ("penalty", "alpha", "l1_ratio", "metric", "max_error", "positive"),
         _regression_defaults,
         _regression,
         "regression",
@@ -176,6 +176,8 @@ _OPTIONS = [
     click.option("--l1-ratio", callback=_number_or_range, metavar="NUMBER|LOW:HIGH",
                  help="Share of the l1 penalty in the elastic net, 0.5 by default; LOW:HIGH, such "
                  "as 0.1:1, to tune it as well."),
+    click.option("--positive", is_flag=True, default=None,
+                 help="Coefficients of the lasso or of the elastic net must not be negative."),
     click.option("--max-error", type=float,
                  help="A squared error that is as bad as any; by default of the targets' size."),
     click.option("--lam", type=float, nargs=2,

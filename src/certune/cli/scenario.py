@@ -46,6 +46,7 @@ FAMILY_KEYS: Mapping[str, str] = {
     "weights": TEXT,
     "sigma": RANGE, "n_neighbors": NUMBER, "penalty": TEXT, "lam": RANGE, "C": RANGE,
     "metric": TEXT, "standardize": FLAG, "l1_ratio": NUMBER_OR_RANGE, "max_error": NUMBER,
+    "positive": FLAG,
 }  # fmt: skip
 
 

@@ -87,21 +87,28 @@ def maximum(pieces: PolynomialPieces) -> Maximum:
     """Bound the maximum and enclose the maximisers.
 
     Both claims leave a margin of what is known about the function anyway, so that a checker with
-    other rounding errors can prove them too.
+    other rounding errors can prove them too: of the piece with the best value, and of each piece
+    that contends with it. A piece that is known less well and lies far below spoils nothing.
     """
-    margin = float(pieces.resolutions.max())
-    point, lower = math.nan, -math.inf
+    point, lower, known = math.nan, -math.inf, 0.0
     finished: list[Cells] = []
     cells = whole(pieces)
+
+    def contending(cells: Cells) -> Cells:
+        margins = np.maximum(pieces.resolutions[cells.rows], known)
+        return cells.chosen(cells.upper >= lower - margins)
+
     while cells.rows.size:
-        candidate, value = _best_sample(pieces, cells)
+        row, candidate, value = _best_sample(pieces, cells)
         if value > lower:
-            point, lower = candidate, value
-        cells = cells.chosen(cells.upper >= lower - margin)
+            point, lower, known = candidate, value, float(pieces.resolutions[row])
+        cells = contending(cells)
         done = resolved(pieces, cells)
         finished.append(cells.chosen(done))
         cells = halves(pieces, cells.chosen(~done))
-    alive = [cells.chosen(cells.upper >= lower - margin) for cells in finished]
+    alive = [contending(cells) for cells in finished]
+    rows = np.concatenate([cells.rows for cells in alive])
+    margin = max(known, float(pieces.resolutions[rows].max(initial=0.0)))
     upper = max(float(cells.upper.max(initial=-np.inf)) for cells in alive)
     upper = max(upper, float(pieces.gap_upper.max(initial=-np.inf)))
     intervals = [interval for cells in alive for interval in _enclosures(pieces, cells)]
@@ -111,8 +118,8 @@ def maximum(pieces: PolynomialPieces) -> Maximum:
     return Maximum(lower, upper + margin, point, joined(intervals))
 
 
-def _best_sample(pieces: PolynomialPieces, cells: Cells) -> tuple[float, float]:
-    """Return the middle or the end of a cell with the largest proved value, and that value."""
+def _best_sample(pieces: PolynomialPieces, cells: Cells) -> tuple[int, float, float]:
+    """Return the middle or the end of a cell with the largest proved value: piece, place, value."""
     middle = 0.5 * cells.left + 0.5 * cells.right
     rows = np.repeat(cells.rows, 3)
     points = pieces.places(rows, np.column_stack((cells.left, middle, cells.right)).ravel())
@@ -120,7 +127,7 @@ def _best_sample(pieces: PolynomialPieces, cells: Cells) -> tuple[float, float]:
     values = pieces.values(rows, points)
     proved = values - known - 4 * UNIT * (np.abs(values) + known)
     best = int(np.argmax(proved))
-    return float(points[best]), float(proved[best])
+    return int(rows[best]), float(points[best]), float(proved[best])
 
 
 def _enclosures(pieces: PolynomialPieces, cells: Cells) -> list[tuple[float, float]]:

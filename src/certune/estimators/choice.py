@@ -153,6 +153,7 @@ def _linear_regression(family: RegularizedRegression, params: Mapping[str, Any])
         return Ridge(alpha=alpha, fit_intercept=intercept)
     ratio = float(params.get("l1_ratio", 1.0 if family.penalty == "l1" else family.l1_ratio))
     exact: dict[str, Any] = {"tol": 1e-10, "max_iter": 1_000_000, "fit_intercept": intercept}
+    exact["positive"] = family.positive
     if ratio == 1.0:
         return Lasso(alpha=alpha, **exact)
     return ElasticNet(alpha=alpha, l1_ratio=ratio, **exact)

@@ -216,6 +216,7 @@ def penalised_minimum(
     weights: npt.ArrayLike,
     n_sweeps: int,
     tolerance: float,
+    non_negative: bool = False,
 ) -> Reals:
     """Minimise ``z.H z / 2 - linear.z + weights.abs(z)``, the last for the first coordinates.
 
@@ -233,12 +234,15 @@ def penalised_minimum(
     tolerance : float
         End when no coordinate has changed the gradient by more than this times its weight (the
         smallest weight for one without).
+    non_negative : bool, default=False
+        Whether no coordinate with a weight may be negative.
     """
     return core.penalised_minimum(
         reals(hessian),
         reals(linear),
         reals(start),
         reals(weights),
+        non_negative,
         (n_sweeps, tolerance),
         current_stop(),
     )

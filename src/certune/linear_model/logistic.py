@@ -18,7 +18,9 @@ from certune.errors import InputError, ParameterError
 from certune.families.logistic import ClassificationInstance, RegularizedLogistic
 from certune.linear_model.search import (
     CertifiedSearch,
+    GivenRange,
     check_features,
+    check_labels,
     checked_range,
     checked_selection,
     checked_weights,
@@ -32,7 +34,7 @@ from certune.linear_model.search import (
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
-DEFAULT_RANGE = (1e-4, 1e4)
+DEFAULT_RANGE = GivenRange(1e-4, 1e4)
 SCHEMES = ("multinomial", "ovr")
 METRIC_OF_SCORING = {
     "accuracy": "accuracy",
@@ -55,8 +57,8 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
     Parameters
     ----------
     Cs : int or array-like of float, default=10
-        Range of C: the ends of the given values, or 1e-4 to 1e4 for a number. `scores_` shows the
-        curves at the given values, or at so many.
+        Range of C: the ends of the given values, or 1e-4 to 1e4 for a number; one value in a list
+        is taken as it is. `scores_` shows the curves at the given values, or at so many.
     l1_ratios : array-like of float, optional
         (0.0,) for the l2 penalty, which is the default, (1.0,) for the l1 penalty.
     fit_intercept : bool, default=True
@@ -166,8 +168,9 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         penalty, selection = self._penalty(), checked_selection(self.selection)
-        ends = checked_range("Cs", self.Cs, DEFAULT_RANGE)
+        given = checked_range("Cs", self.Cs, DEFAULT_RANGE)
         check_features(X)
+        check_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         features, labels = dense(X), np.asarray(y)
@@ -179,7 +182,7 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         if routed is not None and "sample_weight" not in routed.scorer.score:
             scored_weight = None
         family = RegularizedLogistic(
-            penalty, metric=self._metric(), fit_intercept=bool(self.fit_intercept), C=ends,
+            penalty, metric=self._metric(), fit_intercept=bool(self.fit_intercept), C=given.ends,
             max_loss=LARGEST_LOSS, multi_class=self._scheme(penalty),
         )  # fmt: skip
         folds = self._folds(features, labels, sample_weight, params)
@@ -193,12 +196,12 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
 
         instances = each_fold(folds, make, remedy=". Use stratified folds, or fewer of them.")
         self._search(family, instances, self.n_jobs, self.verbose)
-        C = self._chosen(selection, simple_is_low=True)
+        C = self._chosen(selection, given.only, simple_is_low=True)
         everything = ClassificationInstance(
             features, labels, features[:1], labels[:1], sample_weight=fit_weight
         )
-        self._set_model(family, everything, C)
-        self._set_attributes(penalty, ends)
+        self._set_model(family, everything, C, given.only)
+        self._set_attributes(penalty, given)
 
     def _penalty(self) -> str:
         ratios = self.l1_ratios
@@ -286,13 +289,17 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         return np.asarray(weights if sample_weight is None else weights * sample_weight)
 
     def _set_model(
-        self, family: RegularizedLogistic, everything: ClassificationInstance, C: float
+        self,
+        family: RegularizedLogistic,
+        everything: ClassificationInstance,
+        C: float,
+        only: float | None,
     ) -> None:
         """Set C and the coefficients, of a fit to all data or averaged over folds."""
         if self.refit:
             models = [family.solve(everything, {"C": C})]
         else:
-            best = [dual.best_point for dual in self.result_.duals]
+            best = [only or dual.best_point for dual in self.result_.duals]
             models = [
                 family.solve(instance, {"C": value})
                 for instance, value in zip(self.result_.instances, best, strict=True)
@@ -312,9 +319,9 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         """Labels of the rows of coefficients."""
         return list(self.classes_[-self._n_models :].tolist())
 
-    def _set_attributes(self, penalty: str, ends: tuple[float, float]) -> None:
+    def _set_attributes(self, penalty: str, given: GivenRange) -> None:
         """Set what scikit-learn's estimator has beside the model."""
-        self.Cs_ = grid_of(self.Cs, *ends)
+        self.Cs_ = grid_of(self.Cs, given)
         scores = self._fold_scores(self.Cs_)[:, :, None]
         ratio = 1.0 if penalty == "l1" else 0.0
         # One path of coefficients for each fold; programs read this as a number of iterations.

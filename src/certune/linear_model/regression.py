@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from certune.data.folds import each_fold
 from certune.errors import InputError, ParameterError, RangeWarning
-from certune.families.regression import LinearModel, RegressionInstance, RegularizedRegression
+from certune.families.regression import RegressionInstance, RegularizedRegression
 from certune.families.regression.centred import CentredData
 from certune.families.regression.gram import Gram
 from certune.families.regression.net_path import largest_alpha
@@ -25,6 +25,7 @@ from certune.families.regression.ridge import RidgePath
 from certune.linear_model.search import (
     EDGE,
     CertifiedSearch,
+    GivenRange,
     check_features,
     check_targets,
     checked_range,
@@ -34,9 +35,10 @@ from certune.linear_model.search import (
     grid_of,
     meant,
     rows_of,
+    score_of,
     scoring_name,
 )
-from certune.tuning import LineTuningResult, SpaceTuningResult, tune
+from certune.tuning import LineTuningResult, SpaceTuningResult, Status, tune
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -44,6 +46,9 @@ IndexArray = npt.NDArray[np.intp]
 # An error of so many times that of predicting the mean is as bad as any.
 WORST = 16.0
 TOLERANCE = 1e-9
+# Where the gap exceeds this times the least error, a finer tolerance is taken, but none below that.
+CLOSE = 1e-8
+FINEST = 1e-13
 # What scikit-learn's argument `selection` means there has no effect on an exact path.
 ORDERS = ("cyclic", "random")
 
@@ -54,37 +59,66 @@ class _CertifiedRegression(CertifiedSearch):
     fit_intercept: bool
 
     def _validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray, Any]:
+        """Return features, targets in one column or several, and weights."""
         check_features(X)
         check_targets(y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, multi_output=True
         )
-        if y.ndim > 1 and y.shape[1] > 1:
-            raise InputError(
-                f"y must have one target for each row, got {y.shape[1]}: fit a model for each, or "
-                "use sklearn.multioutput.MultiOutputRegressor."
-            )
-        targets = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        return dense(X), targets, checked_weights(sample_weight, X)
+        return dense(X), np.asarray(y, dtype=np.float64), checked_weights(sample_weight, X)
 
     def _instances(
-        self, X: FloatArray, y: FloatArray, weights: Any, scored: bool, params: dict[str, Any]
+        self,
+        X: FloatArray,
+        targets: Sequence[FloatArray],
+        weights: Any,
+        scored: bool,
+        params: dict[str, Any],
     ) -> list[RegressionInstance]:
-        """Return the folds; `scored` tells whether weights count in the validation error too."""
+        """Return the folds for each target; `scored` tells whether weights count in errors too."""
+        folds = self._folds(X, targets[0], weights, params)
 
-        def make(train: IndexArray, test: IndexArray, label: str) -> RegressionInstance:
-            return RegressionInstance(
-                X[train], y[train], X[test], y[test], name=label,
-                sample_weight=rows_of(weights, train),
-                sample_weight_val=rows_of(weights, test) if scored else None,
-            )  # fmt: skip
+        def folds_of(y: FloatArray, place: str) -> list[RegressionInstance]:
+            def make(train: IndexArray, test: IndexArray, label: str) -> RegressionInstance:
+                return RegressionInstance(
+                    X[train], y[train], X[test], y[test], name=label + place,
+                    sample_weight=rows_of(weights, train),
+                    sample_weight_val=rows_of(weights, test) if scored else None,
+                )  # fmt: skip
 
-        folds = self._folds(X, y, weights, params)
-        return each_fold(folds, make, remedy=". Use fewer folds.")
+            return each_fold(folds, make, remedy=". Use fewer folds.")
 
-    def _set_coefficients(self, model: LinearModel) -> None:
-        self.coef_ = model.coef
-        self.intercept_ = model.intercept if self.fit_intercept else 0.0
+        if len(targets) == 1:
+            return folds_of(targets[0], "")
+        parts = [folds_of(y, f", target {number}") for number, y in enumerate(targets)]
+        return [instance for part in parts for instance in part]
+
+    def _search_closely(
+        self,
+        family_with: Callable[[float], RegularizedRegression],
+        instances: Sequence[RegressionInstance],
+        n_jobs: Any,
+        verbose: Any,
+    ) -> RegularizedRegression:
+        """Search with a tolerance, and with a finer one if the least error is small beside it.
+
+        Tolerances are relative to what is as bad as any error; data with little noise have errors
+        of a millionth of that.
+        """
+        family = family_with(TOLERANCE)
+        self._search(family, instances, n_jobs, verbose)
+        coarse, largest = self.result_, family.utility_range[1]
+        least = max(0.0, largest - float(coarse.best_value_exact))
+        finer = max(CLOSE * least / largest, FINEST)
+        # Rounding may not let a gap become as small as that: what it lets is the next aim.
+        while coarse.gap > CLOSE * least and finer < TOLERANCE:
+            family = family_with(finer)
+            self._search(family, instances, n_jobs, verbose)
+            if self.result_.status is Status.OPTIMAL:
+                return family
+            finer = max(4.0 * finer, 2.0 * self.result_.gap / largest)
+        self.result_ = coarse
+        return family_with(TOLERANCE)
 
 
 def _worst_error(instances: Sequence[RegressionInstance]) -> float:
@@ -105,8 +139,9 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
 
     Parameters
     ----------
-    alphas : array-like of float, default=(0.1, 1.0, 10.0)
-        Values whose smallest and largest are the range.
+    alphas : float or array-like of float, default=(0.1, 1.0, 10.0)
+        Values whose smallest and largest are the range; one value is taken as it is. With folds, 0
+        stands for a number next to it.
     fit_intercept : bool, default=True
         Whether there is an intercept, which has no penalty.
     scoring : {"neg_mean_squared_error", "r2"}, optional
@@ -117,10 +152,11 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
     gcv_mode : ignored
         Accepted so that programs keep running.
     store_cv_results : bool, default=False
-        Whether `cv_results_` has the squared errors of all points at the given alphas; for
-        leave-one-out only.
-    alpha_per_target : ignored
-        There is one target.
+        Whether `cv_results_` has the squared errors of all points at the given alphas, or their
+        predictions if there is a `scoring`; for leave-one-out only.
+    alpha_per_target : bool, default=False
+        Whether each of several targets has an alpha of its own, for leave-one-out only; otherwise
+        the mean score of all targets counts.
     selection : {"best", "one-standard-error", "robust"}, default="best"
         Which alpha to choose: the best one; the largest whose score is within one standard error
         of the best, for which folds are needed; or the centre of the widest range of alpha with
@@ -130,6 +166,8 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
     ----------
     alpha_, coef_, intercept_, cv_results_, n_features_in_
         As in scikit-learn.
+    results_ : list of LineTuningResult
+        With `alpha_per_target` and several targets, what tuning found for each, instead of:
     result_, landscape_, best_score_, upper_bound_, gap_, best_region_, certificate_
         See :class:`LogisticRegressionCV`.
 
@@ -165,31 +203,91 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         selection = checked_selection(self.selection)
-        if selection == "one-standard-error" and self.cv is None:
+        self._check_options(selection)
+        if hasattr(self, "results_"):
+            delattr(self, "results_")
+        given = checked_range("alphas", self.alphas, allows_zero=self.cv is not None)
+        features, targets, weights = self._validated(X, y, sample_weight)
+        columns = [targets] if targets.ndim == 1 else list(targets.T)
+        wholes = [RegressionInstance(features, y, sample_weight=weights) for y in columns]
+        instances = wholes
+        if self.cv is not None:
+            instances = self._instances(features, columns, weights, False, params)
+        if self.alpha_per_target and len(columns) > 1:
+            parts = [self._alpha(given, [whole], selection) for whole in wholes]
+            self.results_: list[LineTuningResult] = [result for result, _ in parts]
+            self.alpha_: Any = np.array([alpha for _, alpha in parts])
+            # What is said of one function cannot be said of several.
+            del self.result_
+        else:
+            self.result_, self.alpha_ = self._alpha(given, instances, selection)
+        self._set_models(wholes, targets.ndim)
+        if self.store_cv_results:
+            self._store_results(wholes, targets.ndim)
+
+    def _check_options(self, selection: str) -> None:
+        if self.cv is None and selection == "one-standard-error":
             raise ParameterError(
                 "selection='one-standard-error' compares folds: give a number of them, such as cv=5"
             )
-        ends = checked_range("alphas", self.alphas, (0.1, 10.0))
-        metric = self._metric()
-        features, targets, weights = self._validated(X, y, sample_weight)
-        whole = RegressionInstance(features, targets, sample_weight=weights)
-        instances = [whole]
-        if self.cv is not None:
-            if self.store_cv_results:
-                raise ParameterError("cv!=None and store_cv_results=True are incompatible")
-            instances = self._instances(features, targets, weights, False, params)
-        family = RegularizedRegression(
-            "l2", alpha=ends, max_error=_worst_error(instances), metric=metric,
-            fit_intercept=bool(self.fit_intercept), tolerance=TOLERANCE,
-        )  # fmt: skip
-        self._search(family, instances, 1, False)
-        self.alpha_ = self._chosen(selection, simple_is_low=False)
-        self._set_coefficients(family.solve(whole, {"alpha": self.alpha_}))
-        if self.store_cv_results:
+        for name in ("store_cv_results", "alpha_per_target"):
+            if self.cv is not None and getattr(self, name):
+                raise ParameterError(f"cv!=None and {name}=True are incompatible")
+
+    def _alpha(
+        self, given: GivenRange, instances: Sequence[RegressionInstance], selection: str
+    ) -> tuple[LineTuningResult, float]:
+        """Search the best alpha of some instances."""
+        worst, metric = _worst_error(instances), self._metric()
+
+        def family_with(tolerance: float) -> RegularizedRegression:
+            return RegularizedRegression(
+                "l2", alpha=given.ends, max_error=worst, metric=metric,
+                fit_intercept=bool(self.fit_intercept), tolerance=tolerance,
+            )  # fmt: skip
+
+        self._search_closely(family_with, instances, 1, False)
+        return self.result_, self._chosen(selection, given.only, simple_is_low=False)
+
+    def _set_models(self, wholes: Sequence[RegressionInstance], n_dimensions: int) -> None:
+        """Fit the models of all targets, each with its alpha."""
+        family = RegularizedRegression("l2", metric="r2", fit_intercept=bool(self.fit_intercept))
+        alphas = np.broadcast_to(self.alpha_, len(wholes)).tolist()
+        models = [
+            family.solve(whole, {"alpha": alpha})
+            for whole, alpha in zip(wholes, alphas, strict=True)
+        ]
+        coefficients = np.array([model.coef for model in models])
+        self.coef_ = coefficients if len(models) > 1 else coefficients[0]
+        intercepts = np.array([model.intercept for model in models])
+        self.intercept_: Any = intercepts if n_dimensions > 1 else intercepts[0]
+        if not self.fit_intercept:
+            self.intercept_ = 0.0
+
+    def _store_results(self, wholes: Sequence[RegressionInstance], n_dimensions: int) -> None:
+        """Set what leaving out each point gives at the alphas: squared errors, or predictions.
+
+        As in scikit-learn, errors are multiplied by the weights of their points, and predictions
+        are stored if a score is given.
+        """
+        grid = np.ravel(np.asarray(self.alphas, dtype=np.float64)).tolist()
+        tables = []
+        for whole in wholes:
             path = RidgePath(CentredData(whole, bool(self.fit_intercept)))
-            grid = np.asarray(self.alphas, dtype=np.float64).tolist()
-            columns = [path.left_out_residuals(alpha) ** 2 for alpha in grid]
-            self.cv_results_ = np.column_stack(columns)
+            left_out = np.column_stack([path.left_out_residuals(alpha) for alpha in grid])
+            if self.scoring is None:
+                weights = 1.0 if whole.weights is None else whole.weights[:, None]
+                tables.append(weights * left_out**2)
+            else:
+                tables.append(whole.y[:, None] - left_out)
+        self.cv_results_ = tables[0] if n_dimensions == 1 else np.stack(tables, axis=1)
+
+    @property
+    def best_score_(self) -> Any:
+        """Mean score of the best setting; with `alpha_per_target`, one for each target."""
+        if not hasattr(self, "results_"):
+            return super().best_score_
+        return np.array([score_of(result) for result in self.results_])
 
     def _metric(self) -> str:
         if self.scoring is None:
@@ -209,7 +307,6 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
         tags.array_api_support = False
         return tags
 
@@ -265,15 +362,17 @@ class _CertifiedNet(_CertifiedRegression):
         params: dict[str, Any],
     ) -> None:
         """Fit the best of several ratios, or of a range of them."""
-        if self.positive:
-            raise ParameterError(
-                "positive=True has no exact path here: use scikit-learn's estimator."
-            )
         self._checked_rule()
         features, targets, weights = self._validated(X, y, sample_weight)
-        instances = self._instances(features, targets, weights, True, params)
+        if targets.ndim > 1 and targets.shape[1] > 1:
+            raise InputError(
+                f"y must have one target for each row, got {targets.shape[1]}: fit a model for "
+                "each, or use sklearn.multioutput.MultiOutputRegressor."
+            )
+        targets = column_or_1d(targets, warn=True)
+        instances = self._instances(features, [targets], weights, True, params)
         whole = RegressionInstance(features, targets, sample_weight=weights)
-        gram = Gram(CentredData(whole, bool(self.fit_intercept)))
+        gram = Gram(CentredData(whole, bool(self.fit_intercept)), self._is_positive)
         self.results_: dict[float, LineTuningResult] = {}
         worst = _worst_error(instances)
         self._wide: SpaceTuningResult | None = None
@@ -281,16 +380,39 @@ class _CertifiedNet(_CertifiedRegression):
             self._wide = self._searched(gram, instances, ratios, worst)
             ratios = [float(self._wide.best_params["l1_ratio"])]
             self._warn_at_ratio(ratios[0])
+        families = {}
         for ratio in ratios:
-            family = self._family(ratio, self._range(gram, ratio), worst)
-            self._search(family, instances, self.n_jobs, self.verbose)
+            families[ratio] = self._tuned(gram, ratio, instances, worst)
             self.results_[ratio] = self.result_
         best = max(ratios, key=lambda ratio: self.results_[ratio].best_value_exact)
         self.result_ = self.results_[best]
-        self._set_model(gram, whole, best)
+        self._set_model(gram, families[best], whole, best)
         self._set_paths(gram, ratios)
         # One path for each fold; programs read this as a number of iterations.
         self.n_iter_ = 1
+
+    @property
+    def _is_positive(self) -> bool:
+        if not isinstance(self.positive, (bool, np.bool_)):
+            raise ParameterError(f"positive must be True or False, got {self.positive!r}")
+        return bool(self.positive)
+
+    def _tuned(
+        self, gram: Gram, ratio: float, instances: Sequence[RegressionInstance], worst: float
+    ) -> RegularizedRegression:
+        """Search the best alpha for one ratio."""
+        given = self._range(gram, ratio)
+        if ratio == 0.0:
+            instances = [_of_weight_one(instance) for instance in instances]
+
+        def family_with(tolerance: float) -> RegularizedRegression:
+            return RegularizedRegression(
+                {0.0: "l2", 1.0: "l1"}.get(ratio, "elastic-net"), alpha=given.ends,
+                max_error=worst, l1_ratio=ratio or 1.0, fit_intercept=bool(self.fit_intercept),
+                tolerance=tolerance, positive=self._is_positive,
+            )  # fmt: skip
+
+        return self._search_closely(family_with, instances, self.n_jobs, self.verbose)
 
     def _checked_rule(self) -> str:
         return "best" if self.selection in ORDERS else checked_selection(self.selection)
@@ -305,10 +427,11 @@ class _CertifiedNet(_CertifiedRegression):
         """Search a range of ratios; `tol` times the error of predicting the mean is enough."""
         if not isinstance(self.tol, numbers.Real) or not 0.0 <= float(self.tol) < math.inf:
             raise ParameterError(f"tol must be a number that is not negative, got {self.tol!r}")
-        low, high = self._range(gram, 1.0)[0], self._range(gram, ratios[0])[1]
+        low, high = self._range(gram, 1.0).low, self._range(gram, ratios[0]).high
         family = RegularizedRegression(
             "elastic-net", alpha=(low, high), max_error=worst, l1_ratio=ratios,
             fit_intercept=bool(self.fit_intercept), tolerance=TOLERANCE,
+            positive=self._is_positive,
         )  # fmt: skip
         result = tune(
             family, instances, gap=float(self.tol) * worst / WORST, n_jobs=self.n_jobs,
@@ -334,44 +457,51 @@ class _CertifiedNet(_CertifiedRegression):
             stacklevel=5,
         )
 
-    def _set_model(self, gram: Gram, whole: RegressionInstance, best: float) -> None:
+    def _set_model(
+        self, gram: Gram, family: RegularizedRegression, whole: RegressionInstance, best: float
+    ) -> None:
         """Fit the model with the chosen alpha and the best ratio."""
-        selection = self._checked_rule()
+        given = self._range(gram, best)
         # Above the alpha at which all coefficients are zero there is nothing new.
-        top = largest_alpha(gram, best)
-        useless_above = self.result_.segment.high >= top * (1.0 - 1e-9)
-        self.alpha_ = self._chosen(selection, simple_is_low=False, quiet_above=useless_above)
-        family_of_best = self.result_.family
-        assert isinstance(family_of_best, RegularizedRegression)
-        self._set_coefficients(family_of_best.solve(whole, {"alpha": self.alpha_}))
+        useless_above = best > 0.0 and given.high >= largest_alpha(gram, best) * (1.0 - 1e-9)
+        self.alpha_ = self._chosen(
+            self._checked_rule(), given.only, simple_is_low=False, quiet_above=useless_above
+        )
+        model = family.solve(whole if best > 0.0 else _of_weight_one(whole), {"alpha": self.alpha_})
+        self.coef_ = model.coef
+        self.intercept_ = model.intercept if self.fit_intercept else 0.0
         self.l1_ratio_ = best
         self.dual_gap_ = _dual_gap(gram, best, self.alpha_, self.coef_)
 
-    def _range(self, gram: Gram, ratio: float) -> tuple[float, float]:
-        top = largest_alpha(gram, ratio)
-        if top <= np.finfo(np.float64).resolution:
-            # Targets that do not depend on the features: every alpha gives the same model.
-            top = 1.0
+    def _range(self, gram: Gram, ratio: float) -> GivenRange:
         eps = self.eps
-        if not isinstance(eps, numbers.Real) or not 0.0 < eps < 1.0:
-            raise ParameterError(f"eps must lie between 0 and 1, got {eps!r}")
-        return checked_range("alphas", self.alphas, (float(eps) * top, top))
-
-    def _family(
-        self, ratio: float, ends: tuple[float, float], worst: float
-    ) -> RegularizedRegression:
-        return RegularizedRegression(
-            "l1" if ratio == 1.0 else "elastic-net", alpha=ends, max_error=worst, l1_ratio=ratio,
-            fit_intercept=bool(self.fit_intercept), tolerance=TOLERANCE,
-        )  # fmt: skip
+        if not isinstance(eps, numbers.Real) or not 0.0 < eps <= 1.0:
+            raise ParameterError(f"eps must be greater than 0 and at most 1, got {eps!r}")
+        if ratio == 0.0:
+            if isinstance(self.alphas, numbers.Integral):
+                raise ParameterError(
+                    "Automatic alpha grid generation is not supported for l1_ratio=0. Please "
+                    "supply a grid by providing your estimator with the appropriate `alphas=` "
+                    "argument."
+                )
+            return checked_range("alphas", self.alphas)
+        top = largest_alpha(gram, ratio)
+        finest = float(np.finfo(np.float64).resolution)
+        if top <= finest:
+            # Targets that do not depend on the features: every alpha gives the same model.
+            default = GivenRange.around(finest)
+        elif eps == 1.0:
+            default = GivenRange.around(top)
+        else:
+            default = GivenRange(float(eps) * top, top)
+        return checked_range("alphas", self.alphas, default, allows_zero=True)
 
     def _set_paths(self, gram: Gram, ratios: list[float]) -> None:
         """Show the curves at a decreasing grid, as scikit-learn does."""
         grids, errors, chosen = [], [], self.result_
         for ratio in ratios:
             self.result_ = self.results_[ratio]
-            segment = self.result_.segment
-            grids.append(grid_of(self.alphas, segment.low, segment.high)[::-1])
+            grids.append(grid_of(self.alphas, self._range(gram, ratio))[::-1])
             errors.append(-self._fold_scores(grids[-1]).T)
         self.result_ = chosen
         is_given = not isinstance(self.alphas, numbers.Integral)
@@ -401,13 +531,26 @@ class _CertifiedNet(_CertifiedRegression):
         return max(result.upper_bound_exact for result in self.results_.values())
 
 
+def _of_weight_one(instance: RegressionInstance) -> RegressionInstance:
+    """Return the data with training weights of sum 1.
+
+    Ridge regression then has the penalty of an elastic net without l1 part.
+    """
+    data = CentredData(instance, True)
+    return RegressionInstance(
+        instance.X, instance.y, instance.X_val, instance.y_val, name=instance.name,
+        sample_weight=data.weights / data.weights.sum(), sample_weight_val=instance.weights_val,
+    )  # fmt: skip
+
+
 def _dual_gap(gram: Gram, ratio: float, alpha: float, coefficients: FloatArray) -> float:
     """Return the duality gap of a solution, with the l2 part as further rows of a lasso."""
     data, smooth = gram.data, alpha * (1.0 - ratio)
     residual = data.targets - data.rows @ coefficients
     gradient = data.rows.T @ residual / gram.total - smooth * coefficients
-    bound, largest = alpha * ratio, float(np.abs(gradient).max(initial=0.0))
-    share = 1.0 if largest <= bound else bound / largest
+    bound, largest = alpha * ratio, float(gram.urge(gradient).max(initial=0.0))
+    # Without an l1 penalty the gradient vanishes but for rounding.
+    share = 1.0 if largest <= bound or ratio == 0.0 else bound / largest
     square = float(residual @ residual) / gram.total + smooth * float(coefficients @ coefficients)
     primal = 0.5 * square + bound * float(np.abs(coefficients).sum())
     product = float(residual @ data.targets) / gram.total
@@ -426,7 +569,8 @@ class LassoCV(_CertifiedNet, grid_models.LassoCV):
         Smallest alpha of the default range, relative to the largest.
     alphas : int or array-like of float, default=100
         Values whose smallest and largest are the range, or a number of values at which
-        `mse_path_` shows the curves over the default range.
+        `mse_path_` shows the curves over the default range. One value in a list is taken as it is;
+        0 stands for a number next to it.
     fit_intercept : bool, default=True
         Whether there is an intercept, which has no penalty.
     precompute, max_iter, tol, copy_X, random_state : ignored
@@ -438,7 +582,7 @@ class LassoCV(_CertifiedNet, grid_models.LassoCV):
     n_jobs : int, optional
         Number of parallel workers for the folds; the result does not depend on it.
     positive : bool, default=False
-        Must be False.
+        Whether coefficients must not be negative.
     selection : {"best", "one-standard-error", "robust"}, default="best"
         Which alpha to choose: the best one; the largest whose error is within one standard error
         of the best; or the centre of the widest range of alpha with nearly the best error.
@@ -475,8 +619,9 @@ class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
     Parameters
     ----------
     l1_ratio : float, list of float or tuple of two floats, default=0.5
-        Share of the l1 penalty, greater than 0 and at most 1. The best of a list is chosen, as in
-        scikit-learn; a tuple ``(low, high)`` is a range, searched by branch and bound.
+        Share of the l1 penalty, between 0 and 1; for 0, give `alphas`. The best of a list is
+        chosen, as in scikit-learn; a tuple ``(low, high)`` is a range, searched by branch and
+        bound.
     eps : float, default=1e-3
         Smallest alpha of the default range, relative to the largest.
     alphas : int or array-like of float, default=100
@@ -547,14 +692,17 @@ class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
             ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
         except (TypeError, ValueError):
             ratios = np.empty(0)
-        if ratios.ndim != 1 or not ratios.size or not ((ratios > 0.0) & (ratios <= 1.0)).all():
+        if ratios.ndim != 1 or not ratios.size or not ((ratios >= 0.0) & (ratios <= 1.0)).all():
             raise ParameterError(
-                "l1_ratio must be greater than 0 and at most 1, or several such numbers, got "
-                f"{self.l1_ratio!r}; use RidgeCV for 0."
+                "l1_ratio must lie between 0 and 1, or be several such numbers, got "
+                f"{self.l1_ratio!r}."
             )
         listed = ratios.tolist()
         if isinstance(self.l1_ratio, tuple) and len(listed) == 2:
-            if not listed[0] < listed[1]:
-                raise ParameterError(f"l1_ratio must be a range low < high, got {self.l1_ratio!r}")
+            if not 0.0 < listed[0] < listed[1]:
+                raise ParameterError(
+                    f"l1_ratio must be a range 0 < low < high, got {self.l1_ratio!r}; a list has "
+                    "single values."
+                )
             listed = tuple(listed)
         self._fit_ratios(X, y, sample_weight, listed, params)

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from certune.dual import DualFunction, PiecewiseFunction, sum_of
 from certune.dual.scales import middle
-from certune.errors import InputError, ParameterError, RangeWarning
+from certune.errors import InputError, ParameterError, ParameterTypeError, RangeWarning
 from certune.families.base import Family
 from certune.guarantees.selection import standard_error
 from certune.tuning import LineTuningResult, tune
@@ -37,8 +37,38 @@ FINEST = 10**12
 EDGE = 1e-6
 # A wider range goes on by this factor.
 WIDER = 1e3
+# A single value is the middle of a range whose ends differ from it by this, relatively.
+NARROW = 2.0**-30
+# Where 0 is allowed in a grid, the range begins at this times its smallest other value.
+NEXT_TO_ZERO = 1e-10
 # Sparse data are made dense: at most this many numbers, 1.6 GB.
 MOST_ENTRIES = 200_000_000
+
+
+class GivenRange(NamedTuple):
+    """A range of a parameter that was given by its ends, by a grid, or by a single value.
+
+    Attributes
+    ----------
+    low, high : float
+        The range.
+    only : float or None
+        The single value, if nothing else is to be chosen; the range then lies closely around it.
+    """
+
+    low: float
+    high: float
+    only: float | None = None
+
+    @classmethod
+    def around(cls, value: float) -> GivenRange:
+        """Return a range that stands for one value."""
+        return cls(value * (1.0 - NARROW), value * (1.0 + NARROW), value)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends."""
+        return self.low, self.high
 
 
 class CertifiedSearch(ABC):
@@ -91,8 +121,9 @@ class CertifiedSearch(ABC):
         unknown = set(params) - {"groups"}
         if unknown:
             raise ParameterError(
-                f"fit got unexpected arguments {sorted(unknown)}: only groups is passed on to the "
-                "splitter, unless sklearn.set_config(enable_metadata_routing=True)."
+                f"fit got unexpected arguments {sorted(unknown)}: passing these on is only "
+                "supported if enable_metadata_routing=True, see sklearn.set_config; groups alone "
+                "go to the splitter in any case."
             )
         return list(splitter.split(X, y, **params))
 
@@ -120,7 +151,7 @@ class CertifiedSearch(ABC):
     @property
     def best_score_(self) -> float:
         """Mean score of the best setting, losses negated; see `selection` for another choice."""
-        return float(self._unit * (self.result_.best_value_exact + self._offset))
+        return self._unit * score_of(self.result_)
 
     @property
     def upper_bound_(self) -> float:
@@ -145,9 +176,7 @@ class CertifiedSearch(ABC):
     @property
     def _offset(self) -> Fraction:
         """What is added to a utility to give scikit-learn's score."""
-        score = self.result_.family.score
-        start = Fraction(score.at_zero)
-        return start if score.greater_is_better else -start
+        return offset_of(self.result_)
 
     @property
     def _unit(self) -> int:
@@ -167,11 +196,16 @@ class CertifiedSearch(ABC):
             rows.append(values)
         return np.asarray(self._unit * (np.array(rows) + float(self._offset)))
 
-    def _chosen(self, selection: str, simple_is_low: bool, quiet_above: bool = False) -> float:
+    def _chosen(
+        self, selection: str, only: float | None, simple_is_low: bool, quiet_above: bool = False
+    ) -> float:
         """Return the parameter that a rule selects, and warn if it is at the end of the range.
 
-        With `quiet_above` there is nothing new beyond the upper end.
+        With `quiet_above` there is nothing new beyond the upper end; with `only` there is no
+        choice.
         """
+        if only is not None:
+            return only
         result, landscape = self.result_, self.result_.landscape
         name = result.segment.name
         if selection == "one-standard-error":
@@ -214,6 +248,18 @@ class CertifiedSearch(ABC):
             RangeWarning,
             stacklevel=5,
         )
+
+
+def offset_of(result: LineTuningResult) -> Fraction:
+    """Return what is added to a utility to give scikit-learn's score."""
+    score = result.family.score
+    start = Fraction(score.at_zero)
+    return start if score.greater_is_better else -start
+
+
+def score_of(result: LineTuningResult) -> float:
+    """Return the best value of a result as scikit-learn's score."""
+    return float(result.best_value_exact + offset_of(result))
 
 
 def _shifted(function: DualFunction, offset: Fraction, unit: int) -> DualFunction:
@@ -268,43 +314,67 @@ def _traits(scorer: Any) -> tuple[Any, ...]:
     return tuple(getattr(scorer, name, None) for name in names)
 
 
-def checked_range(name: str, values: Any, default: tuple[float, float]) -> tuple[float, float]:
+def checked_range(
+    name: str, values: Any, default: GivenRange | None = None, allows_zero: bool = False
+) -> GivenRange:
     """Return the range that a grid of scikit-learn spans.
 
     Parameters
     ----------
     name : str
         Name of the argument, for messages.
-    values : int or array-like of float
-        A number of grid points, which stands for the default range, or values whose smallest and
-        largest are the range.
-    default : tuple of float
+    values : int, float or array-like of float
+        Values whose smallest and largest are the range; or a number of grid points, which stands
+        for the default range. Without such a range, a number is a single value.
+    default : GivenRange, optional
         The default range.
+    allows_zero : bool, default=False
+        Whether 0 may be among the values; it stands for a number close to it.
     """
-    if isinstance(values, numbers.Integral) and not isinstance(values, bool) and int(values) >= 1:
+    is_count = isinstance(values, numbers.Integral) and not isinstance(values, (bool, np.bool_))
+    if is_count and default is not None and int(values) >= 1:
         return default
-    try:
-        entries = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        entries = np.empty(0)
-    if entries.ndim != 1 or not entries.size or not (np.isfinite(entries) & (entries > 0)).all():
+    if default is None and np.ndim(values) == 0 and not isinstance(values, str):
+        values = np.reshape(values, 1)
+    if isinstance(values, str) or np.ndim(values) != 1 or not len(values):
         raise ParameterError(
-            f"{name} must be a range (low, high) of positive numbers, a grid that spans one, or a "
-            f"number of grid points for the default range, got {values!r}."
+            f"{name} must be a range (low, high) of positive numbers, a grid that spans one"
+            + (", or a single value" if default is None else "")
+            + (", or a number of grid points for the default range" if default else "")
+            + f", got {values!r}."
         )
-    if entries.min() == entries.max():
+    entries = [_entry(name, i, value, allows_zero) for i, value in enumerate(values)]
+    positive = [entry for entry in entries if entry > 0.0]
+    if not positive:
         raise ParameterError(
-            f"{name} must span a range, got only the value {entries[0]:g}; to fit one value, use "
-            "scikit-learn's estimator without CV."
+            f"{name} must have a value above 0, got {values!r}; for 0 alone, use "
+            "sklearn.linear_model.LinearRegression."
         )
-    return float(entries.min()), float(entries.max())
+    low, high = min(entries) or NEXT_TO_ZERO * min(positive), max(entries)
+    return GivenRange.around(low) if low == high else GivenRange(low, high)
 
 
-def grid_of(values: Any, low: float, high: float) -> FloatArray:
+def _entry(name: str, number: int, value: Any, allows_zero: bool) -> float:
+    if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
+        kind = type(value).__name__
+        raise ParameterTypeError(f"{name}[{number}] must be an instance of float, not {kind}.")
+    entry = float(value)
+    if not (0.0 < entry < math.inf or (allows_zero and entry == 0.0)):
+        least = ">= 0.0" if allows_zero else "> 0.0"
+        raise ParameterError(
+            f"{name}[{number}] == {value}, must be {least}. {name} is a range (low, high) of "
+            "positive numbers, or a grid that spans one."
+        )
+    return entry
+
+
+def grid_of(values: Any, given: GivenRange) -> FloatArray:
     """Return the values at which `scores_` shows the curves: the given grid, or an even one."""
+    low, high, only = given
     if isinstance(values, numbers.Integral):
-        grid = np.geomspace(low, high, max(int(values), 2))
-        return np.clip(grid, low, high)
+        if only is not None:
+            return np.full(int(values), only)
+        return np.clip(np.geomspace(low, high, max(int(values), 2)), low, high)
     return np.unique(np.asarray(values, dtype=np.float64))
 
 
@@ -357,6 +427,7 @@ def checked_weights(sample_weight: Any, X: Any) -> Any:
     """Return sample weights as an array, or raise `InputError` with the row of a wrong one."""
     if sample_weight is None:
         return None
+    _check_finite_weights(sample_weight)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     negative = np.flatnonzero(weights < 0.0)
     if negative.size:
@@ -365,6 +436,33 @@ def checked_weights(sample_weight: Any, X: Any) -> Any:
             f"{weights[negative[0]]:g} in row {negative[0]} (counted from 0)."
         )
     return weights
+
+
+def _check_finite_weights(sample_weight: Any) -> None:
+    try:
+        entries = np.asarray(sample_weight, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        return  # scikit-learn tells what is wrong with the form
+    wrong = np.flatnonzero(~np.isfinite(entries))
+    if wrong.size:
+        raise InputError(
+            f"sample_weight has the value {_shown(float(entries[wrong[0]]))} in row {wrong[0]} "
+            "(counted from 0); use 0 for rows that do not count."
+        )
+
+
+def check_labels(y: Any) -> None:
+    """Raise `InputError` if labels of classes are missing, naming the row."""
+    if not isinstance(y, (np.ndarray, list, tuple)) and not hasattr(y, "isna"):
+        return
+    entries = np.asarray(y, dtype=object)
+    for row, value in enumerate(entries.ravel().tolist() if entries.ndim <= 2 else []):
+        # Missing values of numpy and pandas are not equal to themselves, or to nothing at all.
+        if value is None or type(value).__name__ == "NAType" or bool(value != value):
+            raise InputError(
+                f"Input y contains NaN: there is no label in row {row} (counted from 0); drop rows "
+                "without a label, or label them with certune.HarmonicLabeling."
+            )
 
 
 def _shown(value: float) -> str:

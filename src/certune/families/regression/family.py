@@ -70,6 +70,8 @@ class RegularizedRegression(Family):
         which less than -1 counts as -1.
     fit_intercept : bool, default=True
         Whether the model has an intercept, which has no penalty.
+    positive : bool, default=False
+        Whether coefficients must not be negative; not for ridge regression.
     tolerance : float, default=1e-8
         Gap at which an optimum counts as proved, relative to the range of utilities.
 
@@ -103,12 +105,21 @@ class RegularizedRegression(Family):
         metric: str = "squared-error",
         fit_intercept: bool = True,
         tolerance: float = 1e-8,
+        positive: bool = False,
     ) -> None:
         self.penalty = _choice("penalty", penalty, PENALTIES)
         self.metric = _choice("metric", metric, METRICS)
         if not isinstance(fit_intercept, (bool, np.bool_)):
             raise ParameterError(f"fit_intercept must be True or False, got {fit_intercept!r}")
         self.fit_intercept = bool(fit_intercept)
+        if not isinstance(positive, (bool, np.bool_)):
+            raise ParameterError(f"positive must be True or False, got {positive!r}")
+        if positive and penalty == "l2":
+            raise ParameterError(
+                "positive=True is for penalty='l1' or 'elastic-net': the path of ridge regression "
+                "with coefficients that must not be negative is not followed"
+            )
+        self.positive = bool(positive)
         self.l1_ratio = _checked_ratio(self.penalty, l1_ratio)
         if metric == "squared-error" and max_error is None:
             raise ParameterError(
@@ -182,6 +193,8 @@ class RegularizedRegression(Family):
             parts.append(f"l1_ratio={self.l1_ratio}")
         if self.metric == "squared-error":
             parts.append(f"max_error={self.max_error}")
+        if self.positive:
+            parts.append("positive=True")
         parts.append(f"fit_intercept={self.fit_intercept}, tolerance={self._tolerance}")
         return f"RegularizedRegression({', '.join(parts)})"
 
@@ -242,7 +255,7 @@ class RegularizedRegression(Family):
         """Solve by another way than the path: normal equations, or coordinate descent."""
         if self.penalty == "l2":
             return _ridge_solution(data, alpha)
-        gram = Gram(data)
+        gram = Gram(data, self.positive)
         face = face_at(gram, ratio, alpha)
         coefficients = np.zeros(gram.sizes.size)
         coefficients[face.active] = face.coefficients(np.array([alpha]))[0]
@@ -324,7 +337,9 @@ class RegularizedRegression(Family):
         data = CentredData.of(instance, self.fit_intercept)
         alphas, ratios = ([value for (value,) in part] for part in box.parts)
         place = NetBox((alphas[0], alphas[-1]), (ratios[0], ratios[-1]))
-        return NetBoxes.of(data).bound(place, self._largest, self._unit(instance), reuse)
+        return NetBoxes.of(data, self.positive).bound(
+            place, self._largest, self._unit(instance), reuse
+        )
 
     def _error(
         self, instance: RegressionInstance, segment: Segment, ratio: float, target: float
@@ -332,7 +347,7 @@ class RegularizedRegression(Family):
         """Return the mean squared error as a function of alpha."""
         data = CentredData.of(instance, self.fit_intercept)
         if self.penalty != "l2":
-            pieces = net_path(Gram(data), ratio, segment.low, segment.high)
+            pieces = net_path(Gram(data, self.positive), ratio, segment.low, segment.high)
             return squared_error(data, pieces, target, segment.name)
         function = RidgePath(data).mean_squared_error()
         parts = polynomials(function, segment.low, segment.high, target)
@@ -381,7 +396,9 @@ class RegularizedRegression(Family):
         >>> ct.pdim_bound(family.structure(n_features=10)).dimension
         20
         """
-        return regression_structure(self.penalty, n_features, n_left_out, self._has_range)
+        return regression_structure(
+            self.penalty, n_features, n_left_out, self._has_range, self.positive
+        )
 
     def structure_of(self, instances: Sequence[RegressionInstance]) -> PiecewiseStructure | None:
         """Counts that are proved for every instance no larger than the given ones."""

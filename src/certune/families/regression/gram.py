@@ -34,10 +34,12 @@ class Gram:
     ----------
     data : CentredData
         The data.
+    positive : bool, default=False
+        Whether coefficients must not be negative.
     """
 
-    def __init__(self, data: CentredData) -> None:
-        self.data = data
+    def __init__(self, data: CentredData, positive: bool = False) -> None:
+        self.data, self.positive = data, positive
         self.total = float(data.weights.sum())
         self.targets: FloatArray = data.rows.T @ data.targets / self.total
         self.sizes: FloatArray = np.einsum("ij,ij->j", data.rows, data.rows) / self.total
@@ -45,6 +47,18 @@ class Gram:
         self.excluded = self.sizes <= (4e-16 * len(data.rows)) ** 2 * (
             np.einsum("ij,ij->j", data.instance.X, data.instance.X) / len(data.rows)
         )
+
+    @property
+    def allowed_signs(self) -> tuple[float, ...]:
+        """Signs that a coefficient can have."""
+        return (1.0,) if self.positive else (1.0, -1.0)
+
+    def urge(self, gradients: FloatArray) -> FloatArray:
+        """Return how strongly gradients pull coefficients that are zero away from it.
+
+        A coefficient stays zero as long as this is at most the weight of the l1 penalty.
+        """
+        return gradients if self.positive else np.abs(gradients)
 
     @cached_property
     def smallest_eigenvalue(self) -> float:

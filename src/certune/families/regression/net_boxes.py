@@ -85,11 +85,13 @@ class NetBoxes:
     ----------
     data : CentredData
         The data.
+    positive : bool
+        Whether coefficients must not be negative.
     """
 
-    def __init__(self, data: CentredData) -> None:
+    def __init__(self, data: CentredData, positive: bool) -> None:
         self._data = data
-        self._gram = Gram(data)
+        self._gram = Gram(data, positive)
         self._faces: dict[tuple[bytes, bytes], FaceModel] = {}
         self._norms: dict[tuple[bytes, float], Norm] = {}
         rows, _ = data.validation
@@ -97,12 +99,13 @@ class NetBoxes:
         self._response = float(data.targets @ data.targets) / self._gram.total
 
     @classmethod
-    def of(cls, data: CentredData) -> NetBoxes:
+    def of(cls, data: CentredData, positive: bool) -> NetBoxes:
         """Return what was prepared for an instance; kept with it."""
-        found = data.instance.prepared.get((data.fit_intercept, "boxes"))
+        key = data.fit_intercept, "boxes", positive
+        found = data.instance.prepared.get(key)
         if found is None:
-            found = cls(data)
-            data.instance.prepared[data.fit_intercept, "boxes"] = found
+            found = cls(data, positive)
+            data.instance.prepared[key] = found
         assert isinstance(found, NetBoxes)
         return found
 
@@ -264,7 +267,7 @@ class NetBoxes:
         coefficients = face.vectors @ inner
         gradients = gram.targets - face.pulls @ inner
         changed = max(box.l2[1] - alpha * (1.0 - ratio), alpha * (1.0 - ratio) - box.l2[0])
-        moved = np.abs(gradients)
+        moved = gram.urge(gradients)
         moved[face.active] = alpha * ratio + changed * np.abs(coefficients)
         share = min(1.0, box.l1[0] / max(float(moved[usable].max()), 1e-300))
         fitted = float(gram.targets[face.active] @ coefficients)

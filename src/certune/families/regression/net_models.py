@@ -182,7 +182,7 @@ class FaceModel:
         inner = self.coefficients(alpha, ratio)
         if (self.signed @ inner).min(initial=0.0) < 0.0:
             return False
-        gradients = np.abs(gram.targets - self.pulls @ inner)[self.inactive]
+        gradients = gram.urge(gram.targets - self.pulls @ inner)[self.inactive]
         return bool(gradients.max(initial=0.0) <= alpha * ratio)
 
     def expanded(self, box: NetBox) -> Expansion:
@@ -271,7 +271,7 @@ class FaceModel:
             Least value of each signed active coefficient.
         above, below : ndarray of shape (p,)
             Largest value of gradient - lam1 and of -gradient - lam1, minus infinity for columns
-            that are active or constant.
+            that are active or constant; the latter also if coefficients must not be negative.
         """
         with np.errstate(all="ignore"):
             held = (self.signed @ found.terms @ CONTROL).min(axis=1, initial=math.inf)
@@ -286,5 +286,5 @@ class FaceModel:
         return (
             held,
             np.where(self.inactive, above, -math.inf),
-            np.where(self.inactive, below, -math.inf),
+            np.where(self.inactive & (not gram.positive), below, -math.inf),
         )

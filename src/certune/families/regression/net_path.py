@@ -9,7 +9,8 @@ optimality give, with G = X_A^T X_A / W and c = X_A^T y / W,
 For the lasso b_A is linear in alpha. For the elastic net it is a rational function, which an
 eigendecomposition of G turns into a sum of simple fractions. Going down from a large alpha, a face
 ends at the largest alpha at which an active coefficient reaches zero, or the gradient of another
-one reaches alpha * ratio. Each face is solved afresh, so that errors do not accumulate.
+one reaches alpha * ratio. Each face is solved afresh, so that errors do not accumulate. If
+coefficients must not be negative, all signs are 1 and gradients below zero pull at nothing.
 
 The lasso's conditions are linear in alpha on a face: where they hold at both of its ends, they hold
 in between. How far the elastic net can be from its minimum between the points at which events are
@@ -136,11 +137,12 @@ class Face:
     def slacks(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much conditions hold: signed active coefficients, and gradients to go.
 
-        Gradients to go are ``alpha ratio - |gradient|``, infinite for active columns.
+        Gradients to go are ``alpha ratio - |gradient|``, infinite for active columns; without the
+        modulus if coefficients must not be negative.
         """
         found = self.coefficients(alphas)
         gradients = self.gram.targets - found @ self.products.T
-        to_go = alphas[:, None] * self.ratio - np.abs(gradients)
+        to_go = alphas[:, None] * self.ratio - self.gram.urge(gradients)
         to_go[:, self.active] = np.inf
         to_go[:, self.gram.excluded] = np.inf
         return found * self.signs, to_go
@@ -157,7 +159,7 @@ class NetPiece:
 
 def largest_alpha(gram: Gram, ratio: float) -> float:
     """Return the smallest alpha at and above which all coefficients are zero."""
-    targets = np.where(gram.excluded, 0.0, np.abs(gram.targets))
+    targets = np.where(gram.excluded, 0.0, gram.urge(gram.targets))
     return float(targets.max(initial=0.0)) / ratio
 
 
@@ -175,7 +177,7 @@ def face_at(gram: Gram, ratio: float, alpha: float) -> Face:
     found, gradients = np.zeros(0), gram.targets
     bound = alpha * ratio
     for _ in range(MOST_EXCHANGES):
-        beyond = np.where(gram.excluded, -np.inf, np.abs(gradients) - bound)
+        beyond = np.where(gram.excluded, -np.inf, gram.urge(gradients) - bound)
         beyond[working] = -np.inf
         order = np.argsort(-beyond, kind="stable")[:MOST_ENTERING]
         new = order[beyond[order] > 1e-10 * bound]
@@ -186,7 +188,7 @@ def face_at(gram: Gram, ratio: float, alpha: float) -> Face:
         hessian = products[working] + alpha * (1.0 - ratio) * np.eye(working.size)
         found = penalised_minimum(
             np.ascontiguousarray(hessian), gram.targets[working], found,
-            np.full(working.size, bound), MOST_SWEEPS, SWEEP_TOLERANCE,
+            np.full(working.size, bound), MOST_SWEEPS, SWEEP_TOLERANCE, gram.positive,
         )  # fmt: skip
         gradients = gram.targets - products @ found
     kept = found != 0.0
@@ -320,7 +322,7 @@ def _linear_events(face: Face, top: float) -> list[tuple[float, int]]:
     rate = face.products @ (at_zero - at_one)
     closed = face.gram.excluded.copy()
     closed[face.active] = True
-    for sign in (1.0, -1.0):
+    for sign in face.gram.allowed_signs:
         with np.errstate(divide="ignore", invalid="ignore"):
             places = start / (sign - rate)
         # The gradient sign * (start + rate alpha) catches up with alpha from below.

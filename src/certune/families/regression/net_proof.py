@@ -143,6 +143,8 @@ class _Conditions:
         bound = alphas[:, None] * self._face.ratio
         outside = np.concatenate((bound - gradients, bound + gradients), axis=1)
         outside[:, self._closed] = np.inf
+        if self._face.gram.positive:
+            outside[:, gradients.shape[1] :] = np.inf
         together = np.concatenate((weights @ self._signed.T, outside), axis=1)
         return np.asarray(together - self._reach)
 

@@ -14,7 +14,11 @@ SOURCE = "docs/theory/regression-path.md"
 
 
 def regression_structure(
-    penalty: str, n_features: int, n_left_out: int | None = None, tunes_ratio: bool = False
+    penalty: str,
+    n_features: int,
+    n_left_out: int | None = None,
+    tunes_ratio: bool = False,
+    positive: bool = False,
 ) -> PiecewiseStructure:
     """Return the structure of the squared error.
 
@@ -28,6 +32,8 @@ def regression_structure(
         For leave-one-out with the l2 penalty, the number of points.
     tunes_ratio : bool, default=False
         Whether the ratio of the elastic net is a parameter too.
+    positive : bool, default=False
+        Whether coefficients must not be negative, so that they have one sign at most.
     """
     p = whole_number("n_features", n_features, 1)
     if penalty == "l2":
@@ -36,10 +42,11 @@ def regression_structure(
         return _structure(f"ridge regression, {p} columns", 1, 0, degree, LineCount(
             n_breakpoints=0, n_level_crossings=degree
         ))  # fmt: skip
-    patterns = 3**p
+    patterns = 2**p if positive else 3**p
     if penalty == "l1":
         # Each pattern of signs is optimal on one interval, and never together with its negative.
-        line = LineCount(n_breakpoints=(patterns + 1) // 2 - 1, n_level_crossings=2)
+        n_pieces = patterns if positive else (patterns + 1) // 2
+        line = LineCount(n_breakpoints=n_pieces - 1, n_level_crossings=2)
         return _structure(f"lasso, {p} columns", patterns, 2 * p * patterns, 2, line)
     # Conditions of a pattern are at most 2 p polynomials of degree p + 1.
     if tunes_ratio:

@@ -1,0 +1,202 @@
+"""Does scikit-learn's own test suite pass with certune's estimators in the place of its own?
+
+Runs the tests of the installed scikit-learn that fit LogisticRegressionCV, RidgeCV, LassoCV or
+ElasticNetCV with these four replaced by certune's, and prints a table: what passes, and what does
+not, with the reason. `DIFFERENT` lists the tests that ask for something else than what certune's
+estimators mean; any other failure is a defect, and the exit code is 1.
+
+    python benchmarks/scikit_learn_tests.py [--files test_ridge ...] [-k EXPRESSION]
+
+The file is its own pytest plugin: `pytest -p scikit_learn_tests` with this folder on PYTHONPATH.
+"""
+
+import argparse
+import functools
+import importlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+FILES = (
+    "test_ridge",
+    "test_coordinate_descent",
+    "test_sparse_coordinate_descent",
+    "test_common",
+    "test_logistic",
+)
+NAMES = {
+    "RidgeCV": "sklearn.linear_model._ridge",
+    "LassoCV": "sklearn.linear_model._coordinate_descent",
+    "ElasticNetCV": "sklearn.linear_model._coordinate_descent",
+    "LogisticRegressionCV": "sklearn.linear_model._logistic",
+}
+GRID = "expects the best value of a grid; certune's is the best of the whole range"
+SCORE = "a score of one's own, which has no exact function of the parameter; the message says so"
+SOLVER = "about solvers, which have no effect here"
+MIXED = "l1 and l2 penalties together in logistic regression have no exact path; refused"
+FOLD = "a class is missing in the training part of a fold; refused, with the fold's name"
+AGES = "expects a deprecation warning of scikit-learn; certune's arguments do not change"
+MODE = "expects a warning about gcv_mode, which has no effect here"
+# Names of tests, with the part of the parameters in brackets that matters, and why they differ.
+DIFFERENT = {
+    "test_ridge_loo_cv_asym_scoring": SCORE,
+    "test_ridge_cv_custom_multioutput_scorer": SCORE,
+    "test_ridgecv_store_cv_results[_mean_squared_error_callable]": SCORE,
+    "test_dense_sparse[_test_ridge_loo-": SCORE,
+    "test_ridge_gcv_sample_weights": GRID,
+    "test_regularization_limits_ridge_gcv": MODE,
+    "test_lasso_cv": GRID,
+    "test_1d_multioutput_enet_and_multitask_enet_cv": GRID,
+    "test_1d_multioutput_lasso_and_multitask_lasso_cv": GRID,
+    "test_enet_cv_grid_search": GRID,
+    "test_sparse_input_convergence_warning": SOLVER,
+    "test_lassoCV_does_not_set_precompute": SOLVER,
+    "test_cv_estimators_reject_params_with_no_routing_enabled": (
+        "expects groups to be refused without metadata routing; certune hands them to the splitter"
+    ),
+    "test_check_solver_option": SOLVER,
+    "test_liblinear_multiclass_raises": SOLVER,
+    "test_logistic_cv_mock_scorer": SCORE,
+    "test_multinomial_cv_iris": FOLD,
+    "test_logistic_cv_folds_with_classes_missing": FOLD,
+    "test_LogisticRegressionCV_GridSearchCV_elastic_net": MIXED,
+    "test_LogisticRegressionCV_no_refit": MIXED,
+    "test_LogisticRegressionCV_elasticnet_attribute_shapes": MIXED,
+    "test_scores_attribute_layout_elasticnet": MIXED,
+    "test_penalty_deprecated": AGES,
+    "test_logisticregressioncv_warns_with_use_legacy_attributes": AGES,
+    "test_l1_ratio_None_deprecated": AGES,
+    "test_lr_scoring_warns": AGES,
+}
+
+
+def reason(test):
+    """Why a test may fail, or None."""
+    for name, why in DIFFERENT.items():
+        if test.startswith(name) and (
+            len(test) == len(name) or "[" in name or test[len(name)] == "["
+        ):
+            return why
+    return None
+
+
+# ---- the plugin -------------------------------------------------------------------------------
+
+_fitted = set()
+_current = [None]
+
+
+def pytest_configure(config):
+    import sklearn.linear_model as grids
+
+    import certune.linear_model as certified
+    from certune.linear_model.search import CertifiedSearch
+
+    for name, home in NAMES.items():
+        for module in (grids, importlib.import_module(home)):
+            setattr(module, name, getattr(certified, name))
+    plain = CertifiedSearch.fit
+
+    @functools.wraps(plain)
+    def noted(self, *args, **options):
+        _fitted.add(_current[0])
+        return plain(self, *args, **options)
+
+    CertifiedSearch.fit = noted
+
+
+def pytest_runtest_setup(item):
+    _current[0] = item.nodeid
+
+
+def pytest_runtest_logreport(report):
+    if report.nodeid in _fitted and (report.when == "call" or report.failed):
+        print(f"\nFITTED {report.outcome} {report.nodeid.split('::', 1)[1]}", flush=True)
+
+
+# ---- the table --------------------------------------------------------------------------------
+
+
+def selected(file):
+    """Tests of a file that name one of the estimators, in themselves or in a helper."""
+    import ast
+
+    source = file.read_text()
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    words = list(NAMES)
+
+    def text(node):
+        parts = [node, *node.decorator_list]
+        return "\n".join(ast.get_source_segment(source, part) for part in parts)
+
+    texts = {node.name: text(node) for node in functions}
+    words += [name for name in texts if not name.startswith("test") and _names(texts[name], words)]
+    return [name for name in texts if name.startswith("test") and _names(texts[name], words)]
+
+
+def _names(text, words):
+    return any(re.search(rf"\b{word}\b", text) for word in words)
+
+
+def run(file, expression):
+    """Outcome of every test of a file that fitted one of the estimators."""
+    import sklearn.linear_model.tests as home
+
+    path = pathlib.Path(next(iter(home.__path__))) / f"{file}.py"
+    here = str(pathlib.Path(__file__).resolve().parent)
+    folders = [here, os.environ.get("PYTHONPATH", "")]
+    command = [sys.executable, "-m", "pytest", "-q", "-s", "--tb=no", "-p", "no:cacheprovider"]
+    command += [
+        "-p",
+        "scikit_learn_tests",
+        "-p",
+        "no:warnings",
+        *(["-k", expression] * bool(expression)),
+    ]
+    command += [f"{path}::{name}" for name in selected(path)]
+    finished = subprocess.run(
+        [part for part in command if part],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=path.parent,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
+    )
+    found = re.findall(r"^FITTED (\w+) (.+)$", finished.stdout, re.MULTILINE)
+    return {test: outcome for outcome, test in found}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
+    parser.add_argument("-k", dest="expression")
+    options = parser.parse_args()
+    import sklearn
+
+    print(f"scikit-learn {sklearn.__version__}, tests that fit one of {', '.join(NAMES)}")
+    defects = []
+    for file in options.files:
+        started = time.perf_counter()
+        outcomes = run(file, options.expression)
+        failed = [test for test, outcome in outcomes.items() if outcome == "failed"]
+        passed = len(outcomes) - len(failed)
+        seconds = time.perf_counter() - started
+        print(f"\n{file}: {passed} pass, {len(failed)} do not ({seconds:.0f} s)", flush=True)
+        counts = {}
+        for test in failed:
+            why = reason(test)
+            if why is None:
+                defects.append(test)
+            key = test.split("[")[0], why or "DEFECT"
+            counts[key] = counts.get(key, 0) + 1
+        for (test, why), count in counts.items():
+            print(f"  {test} ({count}): {why}")
+    print(f"\n{len(defects)} defects")
+    return int(bool(defects))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
