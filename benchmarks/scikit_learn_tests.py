@@ -152,8 +152,6 @@ def run(file, expression):
     command += [
         "-p",
         "scikit_learn_tests",
-        "-p",
-        "no:warnings",
         *(["-k", expression] * bool(expression)),
     ]
     command += [f"{path}::{name}" for name in selected(path)]
