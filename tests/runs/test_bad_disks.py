@@ -57,6 +57,29 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, kind, size):
     assert not [path for path in folder.rglob("*") if ".lock" in path.name]
 
 
+def test_a_full_disk_under_a_stream_is_said_and_nothing_is_lost(tmp_path):
+    stream = [StepInstance(((n % 97 + 1) / 99,), (0, 1), name=f"number {n}") for n in range(100)]
+    stream[40:] = [StepInstance((0.2, 0.4, 0.6), (0, 1, 0, 1), name=f"{n}" * 99) for n in range(60)]
+    whole = ct.tune_stream(StepFamily(), stream)
+    with room_for(2500), pytest.raises(ct.InputError, match="cannot .*File too large"):
+        ct.tune_stream(Failing(), stream, run_dir=tmp_path, on_error="skip", progress=False)
+    finished = set((tmp_path / "functions").glob("*.json"))
+    assert len(finished) == 1
+    continued = ct.tune_stream(Failing(), stream, run_dir=tmp_path, on_error="skip")
+    assert finished < set((tmp_path / "functions").glob("*.json"))
+    assert continued.n_failed == 50 and continued.n_instances == whole.n_instances
+    assert not [path for path in tmp_path.rglob("*") if ".lock" in path.name]
+
+
+class Failing(StepFamily):
+    """Fails on instances with long names, of which long reasons are kept."""
+
+    def dual(self, instance, along=None):
+        if len(instance.name) > 150:
+            raise ValueError(instance.name)
+        return super().dual(instance, along)
+
+
 def as_nobody(work):
     """Call a function in a child process without the rights of root; returns what it says."""
     reading, writing = os.pipe()

@@ -199,7 +199,7 @@ def _program(
 
         return lambda x: partial(run, with_own_classes(x, defined)), Fraction(0)
     demand(not settings and not steps, "a program of the shelf has no discrete parameters")
-    kind = str(family.get("family"))
+    kind = str(family.get("family") or "this family")
     if kind not in SHELF:
         raise Unsupported(f"{kind} is not known: give its program as --function file.py:name")
     demand(isinstance(options, dict), "the options of the program are not given")
