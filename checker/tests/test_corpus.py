@@ -73,6 +73,12 @@ def sealed(content):
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+def test_families_that_are_not_described_cannot_be_checked(tmp_path, capsys):
+    instances = [corpus.scattered(7, seed) for seed in range(2)]
+    assert main(corpus.made("genie", ct.GenieClustering(), instances).saved(tmp_path)) == 2
+    assert "this family is not known" in capsys.readouterr().err
+
+
 def test_other_aggregates_than_means_cannot_be_checked(tmp_path, capsys):
     instances = [corpus.scattered(7, seed) for seed in range(2)]
     certificate = ct.tune(ct.Linkage(), instances, aggregate="min", progress=False).certificate

@@ -48,13 +48,13 @@ def check(certificate: Certificate, instances: list[Any], function: str | None =
         f"the certificate is about {len(certificate.fingerprints)} instances, got {len(instances)}",
     )
     instances = _in_order(instances, certificate.fingerprints)
-    check_claims(certificate)
     parameters, unchecked = _parameters(certificate), ["the fingerprint of the family"]
     is_linkage = certificate.family.get("family") == "Linkage"
     try:
         make, slack = (_linkage if is_linkage else _program)(certificate, parameters, function)
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
         raise Refuted(f"the family is not described as it should be: {error!r}") from None
+    check_claims(certificate)
     if function is not None:
         unchecked = [f"that {function} is the function that was tuned"]
     if slack:
