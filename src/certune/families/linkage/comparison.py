@@ -140,6 +140,9 @@ class Comparison:
         wanted = [min, max]
         if self.line.infinite:
             wanted = [max] if self.line.alpha[0][0] > 0 else [min]
+        if len(block) == 1:
+            # The one weight is positive.
+            return [(float(block.min() if pick is min else block.max()),) for pick in wanted]
         chosen = []
         for pick in wanted:
             candidates: set[Vector] | None = None
