@@ -449,3 +449,46 @@ def test_few_instances_are_bounded_on_a_box_before_the_next_look():
     ct.tune(Counting(), tables(12), callbacks=[lambda state: counts.append(len(bounded))])
     # In a step eight boxes are looked at, or their two halves.
     assert bounded and max(np.diff(counts)) <= 2 * BATCH * SLICE < 2 * BATCH * 12
+
+
+def test_an_instance_is_prepared_for_boxes_once():
+    """However many boxes it is first bounded on, and when the certificate is checked."""
+    prepared = []
+
+    class Preparing(TableFamily):
+        def box_start(self, instance):
+            prepared.append(instance)
+            return "prepared"
+
+        def bound_on_box(self, instance, box, reuse=None):
+            assert reuse == "prepared"
+            return dataclasses.replace(super().bound_on_box(instance, box), reuse=reuse)
+
+    instances = tables(6)
+    result = ct.tune(Preparing(), instances, progress=False)
+    assert result.status is ct.Status.OPTIMAL and result.n_nodes > 6
+    assert sorted(map(id, prepared)) == sorted(map(id, instances))
+    prepared.clear()
+    ct.verify(result.certificate, Preparing(), instances)
+    assert len(prepared) == 6
+
+
+def test_a_box_of_which_nothing_is_known_has_one_instance_bounded():
+    """The bound falls once every box has an instance that says something: the first one."""
+
+    class Rough(TableFamily):
+        """Nothing is known on large boxes."""
+
+        def bound_on_box(self, instance, box, reuse=None):
+            found = super().bound_on_box(instance, box, reuse)
+            if max(found.importance) > 0.3:
+                return dataclasses.replace(found, lower=Fraction(0), upper=Fraction(1))
+            bounded.append(instance)
+            return found
+
+    bounded, seen = [], []
+    instances = tables(12)
+    ct.tune(Rough(), instances, callbacks=[seen.append], max_nodes=40, progress=False)
+    early = [state for state in seen if state.n_nodes and state.upper_bound_exact == 1]
+    assert early and seen[-1].upper_bound_exact < 1
+    assert all(item is instances[0] for item in bounded[: len(early)])

@@ -386,6 +386,13 @@ class Family(ABC):
         """
         return Box.strata(self.space)
 
+    def box_start(self, instance: Any) -> Any:
+        """Return what `bound_on_box` can use on every box of an instance, if there is such a thing.
+
+        Whoever bounds an instance on many boxes asks for it once.
+        """
+        return None
+
     def cuts_on_box(self, box: Box, axes: tuple[int, int], reuse: Any) -> PlaneCut | None:
         """Return the comparisons on which the utility depends on a box, if they are known.
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from certune.aggregates import Criterion
@@ -145,6 +146,11 @@ class _Goal:
     instances: list[Any]
     criterion: Criterion
 
+    @cached_property
+    def starts(self) -> list[Any]:
+        """What bounds on boxes need of each instance, prepared once; nothing of the search."""
+        return [self.family.box_start(item) for item in self.instances]
+
     @property
     def words(self) -> str:
         """What was maximised, in words."""
@@ -204,7 +210,8 @@ def _check_leaf(box: Box, upper: Fraction, goal: _Goal, budget: Budget) -> int:
         if part.is_empty:
             continue
         with proving(f"the {what} on {part!r}"):
-            bounds = [family.bound_on_box(item, part) for item in instances]
+            pairs = zip(instances, goal.starts, strict=True)
+            bounds = [family.bound_on_box(item, part, start) for item, start in pairs]
         known = UpperValue.of(goal.criterion, bounds)
         proved = known.value
         if proved <= upper:

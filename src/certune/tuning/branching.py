@@ -29,7 +29,8 @@ from certune.tuning.upper_values import UpperMean, UpperValue
 # any number of workers.
 BATCH = 8
 # Instances that are bounded on a box before the next look at the queue: at least so many, and at
-# least one of so many.  Few at a time, so that the bound of everything falls from the start.
+# least one of so many.  On a box of which nothing is known a single one, so that the bound of
+# everything falls early: it does once every box has an instance that says something.
 SLICE, SLICES = 4, 16
 # Bounds of single instances between two line searches, once the search is under way.
 BOUNDS_PER_LINE = 512
@@ -292,7 +293,8 @@ class BranchAndBound:
 
     def _job(self, node: Node, threshold: Fraction) -> Job:
         assert node.known is not None
-        chosen = ((number, node.bounds[number]) for number in node.waiting[: self._slice])
+        count = self._slice if node.upper < self._highest else 1
+        chosen = ((number, node.bounds[number]) for number in node.waiting[:count])
         open_bounds = tuple((number, b.lower, b.upper, b.reuse) for number, b in chosen)
         return Job(node.path, node.box, open_bounds, node.upper, node.known, threshold)
 

@@ -145,6 +145,7 @@ class BoxMemory:
         self._family = family
         self._instances = instances
         self._kept: OrderedDict[tuple[int, Path], Any] = OrderedDict()
+        self._starts: dict[int, Any] = {}
         self._lock = threading.Lock()
         self.strata = family.strata()
         self.keeps_all = False
@@ -164,7 +165,7 @@ class BoxMemory:
         Families are deterministic, so that this is what it was, whoever made it and when.
         """
         if known is None:
-            return None
+            return self._start(number)
         if not known.reuse:
             around = path[: known.marks[-1]]
             kept = self._kept.get((number, around), NOTHING)
@@ -176,6 +177,12 @@ class BoxMemory:
                 self._keep(number, around, kept)
             known.reuse = (kept,)
         return known.reuse[0]
+
+    def _start(self, number: int) -> Any:
+        """Return what holds on every box, prepared once for an instance."""
+        if number not in self._starts:
+            self._starts[number] = self._family.box_start(self._instances[number])
+        return self._starts[number]
 
     def _box(self, path: Path) -> Box:
         box = self.strata[path[0]]

@@ -82,11 +82,15 @@ class SpaceTuningResult(SpaceGeneralization, TuningResult):
                 return [box]
         return []
 
+    @cached_property
+    def _box_starts(self) -> list[Any]:
+        return [self.family.box_start(instance) for instance in self.instances]
+
     def _is_optimal(self, box: Box) -> bool:
         slack = Fraction(self.family.tolerance)
         lower = list(self.evaluation.utilities)
         for number, (instance, utility) in enumerate(zip(self.instances, lower, strict=True)):
-            bound = self.family.bound_on_box(instance, box)
+            bound = self.family.bound_on_box(instance, box, self._box_starts[number])
             lower[number] = min(utility, bound.lower)
             if self.criterion.value(lower) < self.best_value_exact - slack:
                 return False

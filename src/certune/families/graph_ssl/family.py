@@ -468,6 +468,14 @@ class HarmonicLabeling(Family):
         """Soft labels have models on boxes; faces of the space need proved functions as well."""
         return self.certified
 
+    def box_start(self, instance: LabelingInstance) -> Reuse:
+        """Prepare an instance for boxes: see `certune.families.base.Family.box_start`."""
+        self.check_instance(instance)
+        graph = self.graph(instance)
+        fixed = {"weights": self._reference(instance), "sigma": self._sigma}
+        truths = true_classes(instance, graph)
+        return BoxProblem(graph, *truths, len(instance.scored), fixed).start
+
     def bound_on_box(
         self, instance: LabelingInstance, box: Box, reuse: Reuse | None = None
     ) -> BoxBound:
@@ -476,10 +484,5 @@ class HarmonicLabeling(Family):
         See `certune.families.base.Family.bound_on_box`; ``docs/theory/harmonic-boxes.md`` has the
         proof.
         """
-        if reuse is None:
-            self.check_instance(instance)
-            graph = self.graph(instance)
-            fixed = {"weights": self._reference(instance), "sigma": self._sigma}
-            truths = true_classes(instance, graph)
-            reuse = BoxProblem(graph, *truths, len(instance.scored), fixed).start
-        return reuse.problem.bound(box, reuse)
+        known = self.box_start(instance) if reuse is None else reuse
+        return known.problem.bound(box, known)

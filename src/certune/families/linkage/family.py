@@ -490,6 +490,20 @@ class Linkage(Family):
         """Return the open comparisons of the decision tree of a box, if it has one."""
         return reuse.problem.cuts(box, axes, reuse)
 
+    def box_start(self, instance: ClusteringInstance) -> Reuse:
+        """Prepare an instance for boxes: see `certune.families.base.Family.box_start`."""
+        self.check_instance(instance)
+        problem = BoxProblem(
+            instance,
+            self.kind,
+            self.alpha_names,
+            self._parameters.fixed_exponents,
+            self._parameters.weights_of(instance.n_metrics),
+            self._pruning(instance),
+            self.utility,
+        )
+        return problem.start
+
     def bound_on_box(
         self, instance: ClusteringInstance, box: Box, reuse: Reuse | None = None
     ) -> BoxBound:
@@ -498,16 +512,5 @@ class Linkage(Family):
         See `certune.families.base.Family.bound_on_box`; ``docs/theory/branch-and-bound.md`` has
         the proof.
         """
-        if reuse is None:
-            self.check_instance(instance)
-            problem = BoxProblem(
-                instance,
-                self.kind,
-                self.alpha_names,
-                self._parameters.fixed_exponents,
-                self._parameters.weights_of(instance.n_metrics),
-                self._pruning(instance),
-                self.utility,
-            )
-            reuse = problem.start
-        return reuse.problem.bound(box, reuse)
+        known = self.box_start(instance) if reuse is None else reuse
+        return known.problem.bound(box, known)

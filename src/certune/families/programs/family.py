@@ -548,18 +548,21 @@ class ProgramFamily(Family):
         """Programs can be followed on boxes."""
         return True
 
+    def box_start(self, instance: Any) -> Reuse:
+        """Prepare an instance for boxes: see `certune.families.base.Family.box_start`."""
+        self.check_instance(instance)
+        exact = None if self._tolerance else self._utility
+        return BoxProblem(self._follow, instance, self._low, self._high, exact).start
+
     def bound_on_box(self, instance: Any, box: Box, reuse: Reuse | None = None) -> BoxBound:
         """Bound the utility on a box, from every path that the program can take there.
 
         See `certune.families.base.Family.bound_on_box`; ``docs/theory/branch-and-bound.md`` has
         the proof.
         """
-        if reuse is None:
-            self.check_instance(instance)
-            exact = None if self._tolerance else self._utility
-            reuse = BoxProblem(self._follow, instance, self._low, self._high, exact).start
+        known = self.box_start(instance) if reuse is None else reuse
         with _ONE_AT_A_TIME:
-            return reuse.problem.bound(box, reuse)
+            return known.problem.bound(box, known)
 
     def _smooth_dual(self, found: Sweep, name: str) -> PiecewisePolynomial:
         pieces, gaps = _joined(found)
