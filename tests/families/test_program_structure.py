@@ -178,3 +178,53 @@ def test_bound_on_the_command_line(tmp_path, monkeypatch):
     ):
         found = CliRunner().invoke(main, ["bound", *arguments])
         assert found.exit_code == 2 and message in found.output
+
+
+def nearer(points, parameters):
+    first, second = (abs(parameters["a"] * parameters["k"] - point) for point in points)
+    strictly = parameters["rule"] == "strictly"
+    return 1 if (first < second if strictly else first <= second) else 0
+
+
+SETTINGS = (ct.Integer("k", 1, 3), ct.Categorical("rule", ("strictly", "or equal")))
+NEARER = ct.ProgramFamily(nearer, ct.ParameterSpace((*SETTINGS, ct.Real("a", 0, 1))))
+
+
+def test_discrete_parameters_are_the_union_of_their_settings():
+    whole = NEARER.structure((0.25, 0.5))
+    parts = [part.structure((0.25, 0.5)) for part in NEARER.slices().values()]
+    (predicates,) = whole.predicates
+    assert len(parts) == predicates.n_copies == 6 and predicates.n_parameters == 1
+    assert predicates.n_predicates == max(part.predicates[0].n_predicates for part in parts)
+    assert whole.n_boundaries == sum(part.n_boundaries for part in parts) + 5
+    assert whole.n_parameters == 2 and whole.assumptions == parts[0].assumptions
+    smallest = max(ct.pdim_bound(part).dimension for part in parts)
+    assert smallest <= ct.pdim_bound(whole).dimension <= smallest + math.log2(6) + 2
+    NEARER.check_structure([(0.25, 0.5), (0.1, 0.9)])
+    assert NEARER.structure_of([(0.25, 0.5), (0.1, 0.9)]) == whole
+
+
+def test_patterns_of_discrete_programs_stay_below_the_count():
+    from certune.pfaffian.bounds.growth import PredicateGrowth
+
+    rng = random.Random(0)
+    sample = [(rng.random(), rng.random()) for _ in range(6)]
+    (predicates,) = NEARER.structure(sample[0]).predicates
+    patterns = {
+        tuple(nearer(each, {"a": k / 997, "k": n, "rule": rule}) for each in sample)
+        for k in range(998)
+        for n in (1, 2, 3)
+        for rule in ("strictly", "or equal")
+    }
+    assert 6 < len(patterns) <= float(PredicateGrowth(predicates).count(len(sample)))
+
+
+@pytest.mark.parametrize(("high", "dimension"), [(3, 2), (8, 3)])
+def test_a_finite_number_of_settings_needs_no_trace(high, dimension):
+    def refuses(points, parameters):
+        raise AssertionError("nobody has to run it")
+
+    family = ct.ProgramFamily(refuses, ct.Integer("k", 0, high))
+    structure = family.structure((0.5, 0.25))
+    assert ct.pdim_bound(structure).dimension == dimension
+    assert family.structure_of([(0.5, 0.25)]) == structure

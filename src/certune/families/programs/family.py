@@ -25,7 +25,12 @@ from certune.families.base import LONGEST_WORD, BoxBound, Family, Params
 from certune.families.content import content_hash
 from certune.families.programs.boxes import BoxProblem, Reuse
 from certune.families.programs.curves import Bounds, bounds_between, smooth_dual
-from certune.families.programs.structure import ProgramShape, check_counts
+from certune.families.programs.structure import (
+    ProgramShape,
+    check_counts,
+    structure_of_settings,
+    structure_of_slices,
+)
 from certune.families.reach import reach
 from certune.pfaffian.definedness import NO_VALUE
 from certune.pfaffian.domains import along as parameters_along
@@ -433,7 +438,8 @@ class ProgramFamily(Family):
         Returns
         -------
         PiecewiseStructure
-            For `certune.pdim_bound` and `certune.sample_size`.
+            For `certune.pdim_bound` and `certune.sample_size`. Discrete parameters count as the
+            union of their settings.
 
         Examples
         --------
@@ -446,26 +452,57 @@ class ProgramFamily(Family):
         >>> structure.n_boundaries, ct.pdim_bound(structure).dimension
         (6, 6)
         """
-        self._refuse_discrete("a structure")
         if self._stated_structure is not None and size is None:
             return self._stated_structure(example)
+        if self._n_settings is not None:
+            return structure_of_settings(self._name, self._n_settings)
+        if self._space.discrete:
+            found = [
+                part._shape(tuple(fixed), limit).structure(example, size)
+                for part in self._program_slices()
+            ]
+            return structure_of_slices(self._name, found)
         return self._shape(tuple(fixed), limit).structure(example, size)
 
+    @property
+    def _n_settings(self) -> int | None:
+        """How many settings there are, None if a parameter is not discrete."""
+        if self._stepped is not None:
+            return self._stepped.size
+        discrete = self._space.discrete
+        if len(discrete) < len(self._space.parameters):
+            return None
+        return math.prod(item.size for item in discrete)
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self.program, "__name__", type(self.program).__name__))
+
+    def _program_slices(self) -> list[ProgramFamily]:
+        return [part for part in self.slices().values() if isinstance(part, ProgramFamily)]
+
     def _shape(self, fixed: tuple[str, ...], limit: int) -> ProgramShape:
-        name = getattr(self.program, "__name__", type(self.program).__name__)
-        return ProgramShape(self._follow, name, self._space, fixed, limit)
+        return ProgramShape(self._follow, self._name, self._space, fixed, limit)
 
     def structure_of(self, instances: Sequence[Any]) -> PiecewiseStructure | None:
         """Counts for all instances of the shape of the given ones, if they have one shape.
 
         The stated structure, or one that few paths prove; None if neither is known.
         """
-        if self._space.discrete:
-            return None
         if self._stated_structure is not None:
             stated = [self._stated_structure(instance) for instance in instances]
             return max(stated, key=lambda each: (each.n_boundaries, each.n_piece_forms))
-        return self._shape((), _FEW_PATHS).structure_of(instances)
+        if self._n_settings is not None:
+            return structure_of_settings(self._name, self._n_settings)
+        if not self._space.discrete:
+            return self._shape((), _FEW_PATHS).structure_of(instances)
+        found = []
+        for part in self._program_slices():
+            own = part.structure_of(instances)
+            if own is None:
+                return None
+            found.append(own)
+        return structure_of_slices(self._name, found)
 
     def check_structure(self, instances: Sequence[Any], **options: Any) -> None:
         """Hold the structure of each instance against its trace.
@@ -483,10 +520,14 @@ class ProgramFamily(Family):
             If an instance compares more, or more complicated, functions than its structure says.
         """
         of_trace = {key: options.pop(key) for key in ("boxes",) if key in options}
+        if self._stated_structure is None and self._n_settings is not None:
+            return  # nothing can exceed the number of settings
+        parts = self._program_slices() if self._space.discrete else [self]
         for number, instance in enumerate(instances):
-            check_counts(
-                number, self.structure(instance, **options), self.trace(instance, **of_trace)
-            )
+            for part in parts:
+                check_counts(
+                    number, part.structure(instance, **options), part.trace(instance, **of_trace)
+                )
 
     def dual(
         self, instance: Any, along: Segment | None = None

@@ -140,6 +140,67 @@ class ProgramShape:
         )
 
 
+def structure_of_slices(name: str, slices: Sequence[PiecewiseStructure]) -> PiecewiseStructure:
+    """Return the structure of a program from those at every setting of its discrete parameters.
+
+    The settings are numbered, and the number is one parameter more: which slice a point belongs to
+    is told by one affine function between two numbers. Sharper is that the settings are the union
+    of the slices.
+    """
+    own = [each.predicates[0] for each in slices]
+    union = PredicateCount(
+        n_parameters=own[0].n_parameters,
+        n_predicates=max(each.n_predicates for each in own),
+        chain_length=max(each.chain_length for each in own),
+        chain_degree=max(each.chain_degree for each in own),
+        function_degree=max(each.function_degree for each in own),
+        three_valued=True,
+        n_copies=len(slices),
+        name=f"{len(slices)} settings of discrete parameters, each with {own[0].name}",
+    )
+    return PiecewiseStructure(
+        n_piece_forms=sum(each.n_piece_forms for each in slices),
+        n_boundaries=sum(each.n_boundaries for each in slices) + len(slices) - 1,
+        chain_length=sum(each.chain_length for each in slices),
+        chain_degree=max(each.chain_degree for each in slices),
+        function_degree=max(each.function_degree for each in slices),
+        n_parameters=slices[0].n_parameters + (len(slices) > 1),
+        piecewise_constant=all(each.piecewise_constant for each in slices),
+        predicates=(union,),
+        name=f"{name}, {len(slices)} settings of discrete parameters",
+        source=slices[0].source,
+        assumptions=tuple(dict.fromkeys(each for own in slices for each in own.assumptions)),
+    )
+
+
+def structure_of_settings(name: str, n_settings: int) -> PiecewiseStructure:
+    """Return the structure of a program with so many settings, and no other parameters.
+
+    Whatever it computes, there are no more patterns of utilities than settings.
+    """
+    each = PredicateCount(
+        n_parameters=1,
+        n_predicates=0,
+        chain_length=0,
+        chain_degree=0,
+        function_degree=1,
+        n_copies=n_settings,
+        name=f"{n_settings} settings",
+    )
+    return PiecewiseStructure(
+        n_piece_forms=n_settings,
+        n_boundaries=n_settings - 1,
+        chain_length=0,
+        chain_degree=0,
+        function_degree=1,
+        n_parameters=1,
+        piecewise_constant=True,
+        predicates=(each,),
+        name=f"{name}, {n_settings} settings",
+        source="number of settings",
+    )
+
+
 def _assumed(shape: Shape, further: tuple[str, ...]) -> tuple[str, ...]:
     positive = (
         (f"the numbers of {', '.join(shape.positive_parts)} are positive, as in the example",)
