@@ -94,12 +94,16 @@ def read_findings(folder: Path) -> Findings:
     if not folder.exists():
         raise InputError(f"there is no run {folder}: make one with certune tune ... --out {folder}")
     if not path.is_file():
-        hint = ""
         if (folder / SCENARIO).is_file():
-            hint = f": the run has not ended, continue it with certune resume {folder}"
+            hint = f"the run has not ended, continue it with certune resume {folder}"
         elif (folder / JOURNAL).is_file():
-            hint = ": the run was made in Python, where certune.load reads it"
-        raise InputError(f"{folder} is no finished run: it has no {FINDINGS}{hint}")
+            hint = "the run was made in Python, where certune.load reads it"
+        else:
+            raise InputError(
+                f"{folder} is no run directory: it has neither {SCENARIO} nor {FINDINGS}; "
+                "certune tune ... --out FOLDER makes one"
+            )
+        raise InputError(f"{folder} is no finished run: it has no {FINDINGS}: {hint}")
     if path.stat().st_size > LARGEST_RECORD:
         raise InputError(f"{path} is too large to be a record of certune")
     try:
