@@ -13,7 +13,7 @@ import pytest
 
 import certune as ct
 from certune.testing import StepFamily, StepInstance
-from certune.tuning import verification
+from certune.tuning import choice_verification, verification
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "certificate_mutations.py"
 
@@ -28,16 +28,20 @@ def mutations():
 
 
 def test_no_forgery_is_accepted(mutations):
-    outcomes = mutations.campaign(150, seed=0)
-    assert outcomes.total() == 150 and any("accepted" in name for name in outcomes)
+    outcomes = mutations.campaign(100, seed=0)
+    assert outcomes.total() == 100 and any("accepted" in name for name in outcomes)
 
 
 def test_the_campaign_notices_a_check_that_is_missing(mutations, monkeypatch):
     monkeypatch.setattr(verification, "check_windows", lambda case: None)
-    steps = mutations.honest_certificates(["steps"])
-    monkeypatch.setattr(mutations, "honest_certificates", lambda: steps)
     with pytest.raises(AssertionError, match="of steps: function"):
-        mutations.campaign(500, seed=0)
+        mutations.campaign(500, seed=0, names=["steps"])
+
+
+def test_the_campaign_notices_weights_that_are_those_of_others(mutations, monkeypatch):
+    monkeypatch.setattr(choice_verification, "_check_criteria", lambda *given: None)
+    with pytest.raises(AssertionError, match="of choice: upper bound"):
+        mutations.campaign(60, seed=6, names=["choice"])
 
 
 # Files that a checksum does not protect from
