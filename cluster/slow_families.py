@@ -23,6 +23,8 @@ def steps(count):
 class Slow(StepFamily):
     """Takes a moment for every function, and says who has it in work."""
 
+    fingerprint = StepFamily.fingerprint
+
     def dual(self, instance, along=None):
         time.sleep(0.05)
         return super().dual(instance, along)
@@ -30,6 +32,8 @@ class Slow(StepFamily):
 
 class Deadly(Slow):
     """Kills the process that works on one instance: the first time, or always."""
+
+    fingerprint = StepFamily.fingerprint
 
     def __init__(self, victim, marker):
         super().__init__()
