@@ -282,3 +282,14 @@ def test_files_with_different_columns(tmp_path):
 def test_folds_refuse(arguments, message):
     with pytest.raises(ct.CertuneError, match=message):
         ct.folds(*arguments)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_missing_entries_are_named_by_the_row_of_the_data_and_not_of_a_fold(task):
+    rows = np.arange(24.0).reshape(12, 2)
+    rows[7, 1] = np.nan
+    with pytest.raises(ct.InputError, match=r"^X has the value nan in row 7, column 1 "):
+        ct.folds(rows, [0, 1] * 6, cv=3, task=task)
+    labels = [0.0, 1.0] * 5 + [0.0, np.nan]
+    with pytest.raises(ct.InputError, match=r"^y has the value nan in row 11 "):
+        ct.folds(np.arange(24.0).reshape(12, 2), labels, cv=3, task=task)

@@ -294,3 +294,15 @@ def test_leave_one_out_lasso_is_that_of_bbai():
     model = LassoCV(cv=LeaveOneOut(), alphas=(0.2, 2.0)).fit(X[:40], Y[:40])
     assert model.alpha_ == pytest.approx(0.6405262762506292, rel=1e-6)
     assert -model.best_score_ == pytest.approx(3477.8848384748576, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(12, 12), (8, 12), (12, 5)])
+def test_an_alpha_next_to_zero_gives_least_squares(shape):
+    """Centred square data have a direction without variance, which normal equations lose."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=shape)
+    targets = 10.0 * rng.normal(size=shape[0])
+    plain = grid_models.LinearRegression().fit(rows, targets)
+    family = ct.RegularizedRegression("l2", metric="r2")
+    model = family.solve(ct.RegressionInstance(rows, targets), {"alpha": 1e-16})
+    np.testing.assert_allclose(model.coef, plain.coef_, atol=1e-9)

@@ -81,6 +81,7 @@ def folds(
             f"y must have one label for each of the {len(features)} rows of X, got the shape "
             f"{labels.shape}"
         )
+    _check_rows(features, labels)
     divided = splits(
         features, labels, cv, groups, random_state, stratified=task == "classification"
     )
@@ -89,6 +90,23 @@ def folds(
         return KINDS[task](features[train], labels[train], features[test], labels[test], name=label)
 
     return each_fold(divided, make, name)
+
+
+def _check_rows(features: NDArray[np.float64], labels: NDArray[Any]) -> None:
+    """Refuse what is missing by the row that a user knows, not by that of a fold."""
+    wrong = np.argwhere(~np.isfinite(features))
+    if wrong.size:
+        row, column = wrong[0].tolist()
+        raise InputError(
+            f"X has the value {features[row, column]} in row {row}, column {column} (counted from "
+            "0); impute or drop what is missing"
+        )
+    for row, label in enumerate(labels.tolist()):
+        # A missing number is not equal to itself.
+        if label is None or (isinstance(label, float) and label != label):
+            raise InputError(
+                f"y has the value {label} in row {row} (counted from 0); drop rows without a label"
+            )
 
 
 def each_fold(

@@ -44,6 +44,8 @@ PENALTIES = ("l2", "l1", "elastic-net")
 METRICS = ("squared-error", "r2")
 # Share of the tolerance at which curves are aimed; five stated errors must fit into a gap.
 CURVE_SHARE = 0.02
+# An alpha below this times the trace of the products of columns says nothing about their inverse.
+LOST_BESIDE_PRODUCTS = 1e-12
 # A coefficient of determination below this counts as this.
 LOWEST_R2 = -1.0
 
@@ -223,7 +225,8 @@ class RegularizedRegression(Family):
         if self.metric == "r2" and self._unit(instance) == 0.0:
             raise InputError(
                 f"R2 is not defined where the validation targets are all equal, as in {name}; use "
-                "larger folds, or metric='squared-error'"
+                "larger folds, or the squared error (metric='squared-error', in RidgeCV "
+                "scoring='neg_mean_squared_error')"
             )
 
     def _unit(self, instance: RegressionInstance) -> float:
@@ -408,8 +411,13 @@ class RegularizedRegression(Family):
 
 
 def _ridge_solution(data: CentredData, alpha: float) -> FloatArray:
-    """Solve the normal equations, and once more for what their rounding has left over."""
+    """Solve the normal equations, and once more for what their rounding has left over.
+
+    Where alpha is lost beside their rounding, singular values tell which directions there are.
+    """
     rows, n_features = data.rows, data.rows.shape[1]
+    if alpha <= LOST_BESIDE_PRODUCTS * float(np.einsum("ij,ij->", rows, rows)):
+        return RidgePath(data).coefficients(alpha)
     if n_features > len(rows):
         inner = rows @ rows.T + alpha * np.eye(len(rows))
         return np.asarray(rows.T @ np.linalg.solve(inner, data.targets))
