@@ -135,6 +135,23 @@ def test_a_small_figure_keeps_its_axes(recwarn):
     assert not [item for item in recwarn if "constrained_layout" in str(item.message)]
 
 
+@pytest.mark.parametrize("size", [(8, 9), (12, 3), (4, 4)])
+def test_names_of_instances_do_not_collide_at_any_size(size):
+    functions = [ct.PiecewiseFunction.constant(0, 1, Fraction(1, 2), name="a")] * 28
+    names = [f"instance {number}" for number in range(28)]
+    drawn = landscape_figure(functions[0], functions, [], {}, "a", instance_names=names)
+    drawn.set_size_inches(*size)
+    drawn.draw_without_rendering()
+    strip = drawn.axes[1]
+    labels = strip.get_yticklabels()
+    assert len(labels) >= 2 and len(labels) == len(strip.get_yticks())
+    for place, label in zip(strip.get_yticks(), labels, strict=True):
+        assert label.get_text() == names[int(place)]
+    boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.y0)
+    assert all(a.y1 <= b.y0 + 1 for a, b in zip(boxes, boxes[1:], strict=False))
+    assert (size == (8, 9)) == (len(labels) == 28)
+
+
 @pytest.mark.parametrize(("low", "high"), [(0.5, 3), (0.9, 1.2), (0.02, 4), (1e-4, 1e4)])
 def test_ticks_of_a_logarithmic_axis_do_not_collide(low, high):
     function = ct.PiecewiseFunction.constant(low, high, Fraction(1, 2), name="lam")

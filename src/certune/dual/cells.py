@@ -255,7 +255,8 @@ class CellMap(Carded):
             ylim=(y0, y1),
             xlabel=self.names[0],
             ylabel=self.names[1],
-            title=f"{len(self.values)} values, proved on {100 * self.decided_share:.1f} %",
+            title=f"{len(self.values)} value{'s' * (len(self.values) != 1)}, proved on "
+            f"{100 * self.decided_share:.1f} %",
         )
         figure.colorbar(drawn[0], ax=ax, label=self.criterion.words(self.score.name))
         best = self.score.of(float(self.max_exact))

@@ -6,6 +6,7 @@ display or changes global state.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ HEAT_COLOURS = "cividis"
 NARROWEST_SHARE = 0.004
 ROWS_WITH_NAMES, ROWS_WITH_GAPS = 30, 60
 CURVE_POINTS = 600
+NAME_SIZE, LINE_HEIGHT = "x-small", 1.15
 UTILITY, MEAN = Score(), Criterion()
 
 
@@ -264,13 +266,30 @@ def _draw_strip(
         ax.axvline(end, color=OPTIMUM_COLOUR, linewidth=1.2)
     ax.set_ylim(len(duals) - 0.5, -0.5)
     if names is not None and len(duals) <= ROWS_WITH_NAMES:
-        ax.set_yticks(range(len(duals)), list(names))
+        _name_rows(ax, names)
     else:
         ax.set_yticks([])
         ax.set_ylabel(f"{len(duals)} instances")
     _tidy(ax)
-    ax.tick_params(axis="y", length=0, labelsize="x-small")
+    ax.tick_params(axis="y", length=0, labelsize=NAME_SIZE)
     return mesh
+
+
+def _name_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Name the rows, or as many of them as have room, whatever size the figure gets."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.ticker import FixedFormatter, FixedLocator
+
+    class Rows(FixedLocator):
+        def __call__(self) -> Any:
+            height = ax.get_window_extent().height * 72 / ax.figure.dpi
+            line = LINE_HEIGHT * FontProperties(size=NAME_SIZE).get_size_in_points()
+            step = max(1, math.ceil(len(names) * line / max(height, 1.0)))
+            shown = range(0, len(names), step)
+            ax.yaxis.set_major_formatter(FixedFormatter([names[row] for row in shown]))
+            return np.array(shown)
+
+    ax.yaxis.set_major_locator(Rows(range(len(names))))
 
 
 def _steps(function: DualFunction, log_scale: bool) -> tuple[FloatArray, FloatArray]:

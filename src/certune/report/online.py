@@ -26,6 +26,10 @@ EXPECTED_COLOUR, BOUND_COLOUR = "#009E73", "#D55E00"
 FAINTEST = 1e-3
 
 
+# What is smaller is zero, which has no place on a logarithmic scale.
+ROUNDING = 1e-12
+
+
 def regret_figure(
     rounds: Sequence[int],
     regrets: Sequence[float],
@@ -65,7 +69,7 @@ def regret_figure(
         if values is None:
             continue
         averages = np.asarray(values, dtype=np.float64) / counts
-        shown = np.where(averages > 0, averages, np.nan)
+        shown = np.where(averages > ROUNDING, averages, np.nan)
         ax.plot(counts, shown, **style)
         lowest = min(lowest, np.nanmin(shown, initial=np.inf))
     _guide(ax, counts)

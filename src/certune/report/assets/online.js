@@ -10,10 +10,10 @@
   const rule = () => ({ show: true, lineStyle: { color: colour("rule"), opacity: 0.6 } });
   const parameterHeight = (extra) => parameterAxis(Object.assign({ nameGap: narrow() ? 40 : 52 }, extra));
 
-  // Averages on logarithmic scales; what is not positive cannot be drawn there.
+  // Averages on logarithmic scales; zero, up to rounding, cannot be drawn there.
   chart("regret", () => {
     const curve = findings.curve;
-    const row = (key) => curve.map((p) => [p.n_rounds, p[key] === null ? null : p[key] / p.n_rounds]).filter((p) => p[1] !== null && p[1] > 0);
+    const row = (key) => curve.map((p) => [p.n_rounds, p[key] === null ? null : p[key] / p.n_rounds]).filter((p) => p[1] !== null && p[1] > 1e-12);
     const series = [["regret, exact", "regret", "line", "solid"], ["expected", "expected", "good", [8, 3, 2, 3]], ["bound", "bound", "optimum", "dashed"]]
       .map(([name, key, shade, type]) => ({ name, type: "line", data: row(key), symbolSize: 5, showSymbol: curve.length < 40,
         lineStyle: { color: colour(shade), width: 2.5, type }, itemStyle: { color: colour(shade) } }))
