@@ -362,3 +362,10 @@ def test_a_folder_for_pictures_that_cannot_be_made_is_a_one_line_error(folder, t
     (tmp_path / "file").write_text("")
     result = run(folder, "--state", tmp_path / "state", "--plot", tmp_path / "file" / "pictures")
     assert result.exit_code == 1 and "cannot make the folder" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--report", "--plot", "--state"])
+def test_an_option_is_no_path_to_write_to(run, place, option):
+    told = run("online", "data", "--state", "s", option, "--json", exit_code=2).output
+    assert "expected a path, got the option --json" in " ".join(told.split())
+    assert not (place / "--json").exists()

@@ -7,11 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 import certune as ct
 from certune.report import Findings, findings_of, verdict, write_report
-from certune.report.collecting import importance_of
+from certune.report.collecting import are_folds, importance_of
 from certune.report.page import page_of
 from certune.report.verdict import edges_touched, is_spike, wider_range
 from certune.testing import StepFamily, StepInstance
@@ -241,3 +242,35 @@ def test_instances_that_failed_are_listed_with_their_reason(tmp_path):
     frame = result.to_frame()
     assert frame.loc["<bad>"].drop("failure").isna().all()
     assert frame.loc["<bad>", "failure"] == "ValueError: no <sensor>"
+
+
+def test_reports_of_folds_state_nothing_that_needs_independent_instances():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = (X[:, 0] + rng.normal(size=40) > 0).astype(int)
+    labels = np.where(np.arange(40) < 24, y, -1)
+    drawn = [
+        ct.ClassificationInstance(X[k::4], y[k::4], X[k + 1 :: 4], y[k + 1 :: 4]) for k in (0, 2)
+    ]
+    points = [ct.RegressionInstance(X[a], X[a, 0], X[b], X[b, 1]) for a, b in
+              ((slice(0, 20), slice(20, 40)), (slice(20, 40), slice(0, 20)))]  # fmt: skip
+    for folds in (ct.folds(X, y, cv=3), ct.labeling_folds(X, labels, cv=3), points):
+        assert are_folds(folds) and not are_folds(folds[:1])
+    assert not are_folds(drawn)
+    family = ct.RegularizedLogistic("l2", lam=(1e-3, 1))
+    found = findings_of(ct.tune(family, ct.folds(X, y, cv=3), progress=False))
+    assert found.shared_rows and found.guarantee is None and found.cross_validation is None
+    assert "the folds share their rows" in " ".join(answer.text for answer in verdict(found))
+    assert findings_of(ct.tune(family, drawn, progress=False)).guarantee is not None
+
+
+def test_few_instances_are_called_few_and_all_equal_defaults_named(plain):
+    findings = plain[1]
+    seen = replace(findings.cross_validation, optimism=0.0)
+    few = replace(findings, cross_validation=seen, instances=findings.instances[:3])
+    assert "but 3 instances tell little: use more" in said(few, "Would more").text
+    many = replace(few, instances=findings.instances[:1] * 10)
+    assert "more instances would change little" in said(many, "Would more").text
+    equal = dict.fromkeys(("first", "second"), findings.best_value)
+    told = said(replace(findings, defaults={**equal, "third": -1.0}), "How much better").text
+    assert "2 defaults are as good, first, second" in told and "The other defaults: third" in told

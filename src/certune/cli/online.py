@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from certune.cli.families import chosen_family, family_options
-from certune.cli.refusals import in_options
+from certune.cli.refusals import WrittenPath, in_options
 from certune.cli.tables import settings_of_tables, table_settings
 from certune.errors import CertuneError, InputError
+from certune.stages import stage
 
 if TYPE_CHECKING:
     from certune.families.base import Family
@@ -39,7 +40,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("source")
-@click.option("--state", type=click.Path(dir_okay=False, path_type=Path), required=True,
+@click.option("--state", type=WrittenPath(dir_okay=False, path_type=Path), required=True,
               help="File that keeps the run; an existing one is continued.")  # fmt: skip
 @settings_of_tables
 @family_options
@@ -54,9 +55,9 @@ Examples:
     help="Seed of a new run. A continued one keeps its own, and another one is refused.",
 )
 @click.option("--rounds", type=click.IntRange(min=1), help="Stop after so many rounds in all.")
-@click.option("--plot", type=click.Path(file_okay=False, path_type=Path),
+@click.option("--plot", type=WrittenPath(file_okay=False, path_type=Path),
               help="Folder for pictures of the regret and of the density.")  # fmt: skip
-@click.option("--report", "page", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--report", "page", type=WrittenPath(dir_okay=False, path_type=Path),
               help="Page to write at the end: regret, what was played, dispersion.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, and a last one.")
 def online(
@@ -94,9 +95,9 @@ def online(
         family = chosen_family(family_name, options)
         read = partial(read_single, Scenario({"name": family_name}, tables))
         learner = learner or _default_learner(family)
-        with OnlineTuner(
-            family, random_state=seed, learner=learner, state=state, **options
-        ) as tuner:
+        with stage(f"reading {state.name}"):
+            opened = OnlineTuner(family, random_state=seed, learner=learner, state=state, **options)
+        with opened as tuner:
             if tuner.n_rounds:
                 click.echo(f"continuing after round {tuner.n_rounds}", err=True)
             paths = _paths(source, tuner, read)
@@ -105,11 +106,13 @@ def online(
                 _report(tuner, as_json)
             if plot is not None and tuner.n_rounds:
                 _make_folder(plot)
-                tuner.plot_regret(plot / "regret.png")
-                tuner.plot_density(plot / "density.png")
+                with stage("drawing pictures"):
+                    tuner.plot_regret(plot / "regret.png")
+                    tuner.plot_density(plot / "density.png")
             if page is not None and tuner.n_rounds:
                 command_line = shlex.join(["certune", *sys.argv[1:]])
-                tuner.report(page, title=_title(family_name, source), command=command_line)
+                with stage("writing the report"):
+                    tuner.report(page, title=_title(family_name, source), command=command_line)
                 click.echo(f"written: {page}", err=as_json)
     except CertuneError as error:
         raise click.ClickException(in_options(str(error))) from None
@@ -142,7 +145,8 @@ def _run(
             path = next(paths, None)
             if path is None:
                 return False
-            finished = tuner.update(read(path))
+            with stage(f"round {tuner.n_rounds + 1}: {path.name}"):
+                finished = tuner.update(read(path))
             if as_json:
                 click.echo(json.dumps(_row(finished, path)))
             else:

@@ -18,7 +18,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import click
 
@@ -35,6 +35,22 @@ _ALPHA = re.compile(r"\balpha=\(([-\d.]+), ([-\d.]+)\)")
 _KIND = re.compile(r"\(kind '([a-z-]+)'\)")
 
 REFUSED, WRONG_USAGE, NOT_VERIFIED, STOPPED = 1, 2, 3, 130
+
+
+class WrittenPath(click.Path):
+    """A path to write to; an option in its place means that the path was forgotten."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        """Return the path, or refuse what looks like an option."""
+        if str(value).startswith("-"):
+            self.fail(
+                f"expected a path, got the option {value}; ./{value} is a file of that name",
+                param,
+                context,
+            )
+        return super().convert(value, param, context)
 
 
 def in_options(message: str) -> str:

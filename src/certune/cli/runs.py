@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from certune.cli.refusals import NOT_VERIFIED, refusing
+from certune.cli.refusals import NOT_VERIFIED, WrittenPath, refusing
 from certune.errors import CertificateError, InputError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def show(run: Path, instances: bool, as_json: bool) -> None:
 @click.option(
     "--to",
     "target",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=WrittenPath(dir_okay=False, path_type=Path),
     help="File to write; by default report.html in the run, or beside a state.",
 )
 @refusing

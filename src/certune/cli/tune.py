@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from certune.cli.families import FAMILIES, given_settings, settings_of_families
-from certune.cli.refusals import refusing
+from certune.cli.refusals import WrittenPath, refusing
 from certune.cli.scenario import Scenario, read_scenario
 from certune.cli.tables import settings_of_tables, table_settings
 from certune.errors import InputError, ParameterError
@@ -68,7 +68,7 @@ def completed_families(context: Any, parameter: Any, incomplete: str) -> list[st
 @click.option("--jobs", "-j", type=int, help="Parallel workers; -1 for all processors.")
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=WrittenPath(file_okay=False, path_type=Path),
     help="Folder for the report, the certificate, the scenario and the numbers.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the run that is in the folder.")

@@ -7,6 +7,7 @@ methods.
 from __future__ import annotations
 
 import datetime
+import hashlib
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +18,9 @@ import numpy as np
 from certune.dual import CellMap, DualFunction
 from certune.errors import CertuneError
 from certune.families.base import Family
+from certune.families.graph_ssl import LabelingInstance
+from certune.families.logistic import ClassificationInstance
+from certune.families.regression import RegressionInstance
 from certune.report.curves import Curve, curve_of
 from certune.report.findings import (
     Axis,
@@ -66,7 +70,7 @@ def findings_of(
     title: str = "",
     cells: CellMap | None = None,
     history: Iterable[tuple[float, float, float]] = (),
-    shared_rows: bool = False,
+    shared_rows: bool | None = None,
     held_out_groups: Sequence[str] = (),
     command: str = "",
     code: str = "",
@@ -87,7 +91,8 @@ def findings_of(
     history : iterable of (seconds, best, bound)
         Utilities over time.
     shared_rows : bool
-        Whether some instances are folds of the same rows, and so not independent.
+        Whether some instances are folds of the same rows, and so not independent; by default that
+        is looked up.
     held_out_groups : sequence of str, optional
         For every held-out instance, the table of which it is a fold.
     command, code : str, optional
@@ -95,6 +100,8 @@ def findings_of(
     columns : sequence of str, optional
         Names of the columns of the instances.
     """
+    if shared_rows is None:
+        shared_rows = are_folds(result.instances)
     units = _Units(result.family.score)
     axis = _axis(result)
     low, high = result.family.utility_range
@@ -125,6 +132,31 @@ def findings_of(
         command=command,
         code=code,
     )
+
+
+def are_folds(instances: Iterable[Any]) -> bool:
+    """Tell whether two instances have all their rows in common, for training and judging together.
+
+    Parameters
+    ----------
+    instances : iterable
+        Instances of any family; those that have no rows of features are no folds.
+    """
+    seen: set[bytes] = set()
+    for instance in instances:
+        if isinstance(instance, LabelingInstance):
+            rows = np.ascontiguousarray(instance.distances)
+        elif isinstance(instance, (ClassificationInstance, RegressionInstance)):
+            parts = (instance.X, instance.X_val)
+            rows = np.vstack([part for part in parts if part is not None])
+            rows = rows[np.lexsort(rows.T)]
+        else:
+            return False
+        mark = hashlib.sha256(repr(rows.shape).encode() + rows.tobytes()).digest()
+        if mark in seen:
+            return True
+        seen.add(mark)
+    return False
 
 
 def stream_findings(result: Any, title: str = "") -> Findings:
