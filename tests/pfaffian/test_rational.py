@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import pytest
 
 import certune as ct
 from certune.pfaffian import exp, parameter
-from certune.pfaffian.rational import rational_signs
+from certune.pfaffian.rational import is_root, rational_signs
 from certune.pfaffian.signs import Line
 
 A = parameter("a")
@@ -83,3 +84,12 @@ def test_repeated_steps_towards_zero_are_decided_on_the_whole_range():
     assert float((dual.breakpoints[:, 1] - dual.breakpoints[:, 0]).max()) < 1e-14
     for k in range(1, 401):
         assert float(dual(k / 401)) == float(steps(2.0, {"rate": k / 401}))
+
+
+@pytest.mark.parametrize(
+    ("t", "expected"), [(0.25, True), (0.5, False), (2.0, True), (math.nextafter(0.25, 1), False)]
+)
+def test_floats_are_roots_only_where_the_function_is_zero_and_defined(t, expected):
+    # 0 / 0 at 1/2 is no root
+    node = (A - Fraction(1, 4)) * (A - 2) ** 3 * (2 * A - 1) / (A - Fraction(1, 2))
+    assert is_root(node, t) is expected

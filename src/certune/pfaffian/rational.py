@@ -20,6 +20,7 @@ from flint import fmpq, fmpq_poly, fmpz_poly
 from certune.exact.dyadics import floats_between
 from certune.pfaffian.affine import RootPlace, place_of
 from certune.pfaffian.cells import Cell
+from certune.pfaffian.evaluation import memory_of
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.graph import postorder
 from certune.pfaffian.operations import ADD, DIVIDE, INTEGER_POWER, MULTIPLY, SUBTRACT
@@ -32,6 +33,7 @@ _PRECISION = 160
 _MOST_FLOATS = 8
 
 _X = fmpq_poly([0, 1])
+_ARITHMETIC = (None, ADD, SUBTRACT, MULTIPLY, DIVIDE, INTEGER_POWER)
 
 
 class _Fraction(NamedTuple):
@@ -76,6 +78,45 @@ def rational_signs(node: Expression, low: float, high: float) -> list[Cell] | No
         return None
     brackets = [_bracket(place, whole.top, poles, low, high) for place in places]
     return _between(brackets, whole.top * whole.bottom, low, high)
+
+
+def is_rational(node: Expression) -> bool:
+    """Tell whether an expression is a rational function with rational coefficients."""
+    memory = memory_of(node)
+    if "is rational" not in memory:
+        memory["is rational"] = all(item.operation in _ARITHMETIC for item in postorder([node]))
+    return bool(memory["is rational"])
+
+
+def is_root(node: Expression, t: float) -> bool:
+    """Tell whether a rational function of one parameter is 0 at a float, and defined there."""
+    numerator, denominator = t.as_integer_ratio()
+    place = fmpq(numerator, denominator)
+    known: dict[Expression, fmpq] = {}
+    try:
+        for item in postorder([node]):
+            known[item] = _value(item, place, known)
+    except ZeroDivisionError:
+        return False
+    return bool(known[node] == 0)
+
+
+def _value(item: Expression, place: fmpq, known: dict[Expression, fmpq]) -> fmpq:
+    if item.value is not None:
+        return fmpq(item.value.numerator, item.value.denominator)
+    if item.name is not None:
+        return place
+    first, second = (known[argument] for argument in item.arguments)
+    if item.operation is ADD:
+        return first + second
+    if item.operation is SUBTRACT:
+        return first - second
+    if item.operation is MULTIPLY:
+        return first * second
+    if item.operation is DIVIDE:
+        return first / second
+    assert item.operation is INTEGER_POWER
+    return first ** int(second)
 
 
 def _polynomials(node: Expression) -> tuple[_Fraction, fmpq_poly]:

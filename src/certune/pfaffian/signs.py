@@ -26,10 +26,8 @@ from certune.pfaffian.affine import Affine, affine_difference, place_of, score_l
 from certune.pfaffian.cells import Cell
 from certune.pfaffian.evaluation import Jet, ball_sign, is_nowhere_defined, jet
 from certune.pfaffian.expressions import Expression
-from certune.pfaffian.graph import postorder
 from certune.pfaffian.normal_form import is_zero
-from certune.pfaffian.operations import ADD, DIVIDE, INTEGER_POWER, MULTIPLY, SUBTRACT
-from certune.pfaffian.rational import rational_signs
+from certune.pfaffian.rational import is_rational, is_root, rational_signs
 from certune.pfaffian.scaling import scaled_difference
 from certune.pfaffian.tapes import tape_of
 
@@ -50,12 +48,6 @@ _MOST_FLOATS = 8
 
 
 _ends = attrgetter("low", "high")
-_ARITHMETIC = (None, ADD, SUBTRACT, MULTIPLY, DIVIDE, INTEGER_POWER)
-
-
-def is_rational(node: Expression) -> bool:
-    """Tell whether an expression is a rational function with rational coefficients."""
-    return all(item.operation in _ARITHMETIC for item in postorder([node]))
 
 
 class SignMap:
@@ -355,9 +347,9 @@ class Line:
         return end, None, None
 
     def _is_root(self, node: Expression, t: float) -> bool:
-        if not (is_simple(t) or is_rational(node)):
-            return False
-        return is_zero(node.substitute({self.name: Fraction(t)}))
+        if is_rational(node):
+            return is_root(node, t)
+        return is_simple(t) and is_zero(node.substitute({self.name: Fraction(t)}))
 
     def _bracket(
         self, node: Expression, low: float, high: float, left: int
