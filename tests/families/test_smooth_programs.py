@@ -226,7 +226,7 @@ def test_runs_are_rounded_to_the_nearest_float():
 def test_what_cannot_be_done_is_said():
     with pytest.raises(InputError, match="pass tolerance=1e-10"):
         program_of(lambda t: exp(-t), tolerance=0).dual(None)
-    with pytest.raises(InputError, match=r"no value for t = 0.0: log needs a number > 0"):
+    with pytest.raises(InputError, match=r"no value at t = 0.0: log needs a number > 0"):
         program_of(lambda t: log(t), utility_range=(-50, 0)).dual(None)
     family = program_of(lambda t: 2 * exp(t))
     with pytest.raises(InputError, match="pass utility_range="):
