@@ -434,8 +434,9 @@ nb::tuple soft_models(const EdgesOf& edges, const EliminationOf& done, const Row
     expect(rates.size() == graph.n_metrics && moves.shape(1) == graph.n_metrics,
            "There must be one rate for each metric.");
     const graph::ModelErrors own{std::get<0>(errors), std::get<1>(errors), std::get<2>(errors)};
+    const auto to_vertices = view_of(moves);
     auto models = unlocked(stop, [&](StopToken& token) {
-        return graph::soft_models(graph, centre, view_of(moves), own, token);
+        return graph::soft_models(graph, centre, to_vertices, own, token);
     });
     return nb::make_tuple(array_of(std::move(models.values), {moves.shape(0), n, n_classes}),
                           array_of(std::move(models.errors), {n, n_classes}),

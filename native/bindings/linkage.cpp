@@ -250,9 +250,10 @@ int contract_(int kind, std::pair<RealTable, RealTable> ends, double margin,
     FirstMerges first{own, span_of(left), span_of(right),
                       static_cast<int>(n) - static_cast<int>(slots)};
     expect_merges(first);
+    const Kind known = kind_of(kind);
+    const MergesUnderWay growing{span_of(left), span_of(right), own};
     return unlocked(stop, [&](StopToken& token) {
-        return contract(kind_of(kind), view_of(ends.first), view_of(ends.second), margin,
-                        {span_of(left), span_of(right), own}, token);
+        return contract(known, view_of(ends.first), view_of(ends.second), margin, growing, token);
     });
 }
 

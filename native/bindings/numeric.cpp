@@ -71,9 +71,9 @@ void add_samples(const PolynomialsOf& polynomials, const std::tuple<Integers, Re
     expect(
         rows.size() == values.shape(0) && left.size() == rows.size() && right.size() == rows.size(),
         "There must be a row of samples for each cell.");
+    const numeric::Cells parts{span_of(rows), span_of(left), span_of(right)};
     unlocked(stop, [&](StopToken& token) {
-        numeric::add_samples(own, {span_of(rows), span_of(left), span_of(right)},
-                             {view_of(values), span_of(n_nodes)}, token);
+        numeric::add_samples(own, parts, {view_of(values), span_of(n_nodes)}, token);
         return true;
     });
 }

@@ -41,6 +41,13 @@ Wide sum(Wide first, Wide second) {
     return normal(first.value + scaled(second, first.scale), first.scale);
 }
 
+// Scales of exponents up to 1e13 are kept; of others, and of no number, only the sign is, so that
+// sums of scales do not overflow.
+std::int64_t whole(double scale) {
+    constexpr double limit = 0x1p45;
+    return static_cast<std::int64_t>(scale > limit ? limit : scale >= -limit ? scale : -limit);
+}
+
 // Weights exp(high + low) of a row, within 8 units of roundoff.
 class WideRow {
    public:
@@ -55,7 +62,7 @@ class WideRow {
             const double product = scale * log2_high;
             const double error = numeric::product_error(numeric::halves(scale), log_parts, product);
             row_.high[j] = (row_.high[j] - product) + (row_.low[j] - error - scale * log2_low);
-            scales_[j] = static_cast<std::int64_t>(scale);
+            scales_[j] = whole(scale);
         }
         numeric::exponentials({row_.high.data(), count});
     }
