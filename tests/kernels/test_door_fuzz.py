@@ -55,7 +55,7 @@ def stop():
 
 def edges():
     between, to_labelled = np.stack([symmetric()] * M), reals(M, N, M)
-    return between, to_labelled, trues(N, N), trues(N, M), np.arange(M), M
+    return between, to_labelled, trues(N, N), trues(N, M), np.arange(M), Size(M)
 
 
 def joined():
