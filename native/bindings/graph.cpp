@@ -39,7 +39,7 @@ using ExponentsOf = std::pair<Rows, Rows>;
 using RatesOf = std::pair<Reals, Reals>;
 using EliminationOf = std::tuple<Matrix<double>, Matrix<double>, Vector<double>>;
 
-constexpr std::size_t most_classes = std::size_t{1} << 31;  // sizes of arrays do not overflow
+constexpr std::size_t most_classes = std::size_t{1} << 20;
 constexpr const char* one_graph = "All arrays must be of graphs of one size.";
 
 template <class Number>

@@ -245,10 +245,10 @@ int contract_(int kind, std::pair<RealTable, RealTable> ends, double margin,
     expect_square(ends.first, n, "Ends must be square matrices.");
     expect_square(ends.second, n, "Ends must be square matrices.");
     const auto own = span_of(labels);
-    const auto slots = *std::max_element(own.begin(), own.end()) + 1;
-    expect(slots <= static_cast<std::int64_t>(n), "labels must be numbers from 0 on.");
+    const auto last = *std::max_element(own.begin(), own.end());
+    expect(last >= 0 && last < static_cast<std::int64_t>(n), "labels must be numbers from 0 on.");
     FirstMerges first{own, span_of(left), span_of(right),
-                      static_cast<int>(n) - static_cast<int>(slots)};
+                      static_cast<int>(n) - static_cast<int>(last) - 1};
     expect_merges(first);
     const Kind known = kind_of(kind);
     const MergesUnderWay growing{span_of(left), span_of(right), own};

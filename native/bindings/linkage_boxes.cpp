@@ -33,8 +33,9 @@ Face face_of(const PolynomialSpace& space, std::span<const std::int64_t> row) {
     Face face;
     const std::size_t m = coordinates.n_vertices;
     if (m == 0) {
+        expect(row.size() == 3, "A face of an interval needs two marks and a coordinate.");
         const auto variable = static_cast<std::size_t>(row.back());
-        expect(row.size() == 3 && variable < coordinates.n_intervals, "There is no such face.");
+        expect(variable < coordinates.n_intervals, "There is no such face.");
         const double end = row[0] != 0 ? -1.0 : 1.0;
         lows[variable] = highs[variable] = end;
         face.directions.emplace_back(space.n_variables(), 0.0);

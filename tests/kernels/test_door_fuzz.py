@@ -27,6 +27,14 @@ class Size(int):
     """A number of results: what fits into memory is returned, so only small ones are tried."""
 
 
+class Bounded(np.ndarray):
+    """Whole numbers whose sums the callers of the core keep inside 64 bits."""
+
+
+def bounded(numbers):
+    return np.asarray(numbers).view(Bounded)
+
+
 def reals(*shape):
     return np.random.default_rng(0).uniform(0.5, 2.0, shape)
 
@@ -55,7 +63,7 @@ def stop():
 
 def edges():
     between, to_labelled = np.stack([symmetric()] * M), reals(M, N, M)
-    return between, to_labelled, trues(N, N), trues(N, M), np.arange(M), Size(M)
+    return between, to_labelled, trues(N, N), trues(N, M), np.arange(M), M
 
 
 def joined():
@@ -186,12 +194,17 @@ LEARNING = {
     "StepWeights.draw": lambda: (step_weights(), 0.3, 0.4),
     "StepWeights.pieces": lambda: (step_weights(),),
     "JointSteps": joint_steps_arguments,
-    "JointSteps.signed_suprema": lambda: (joint_steps(), trues(3), zeros(4, 2) + 1, stop()),
+    "JointSteps.signed_suprema": lambda: (
+        joint_steps(),
+        trues(3),
+        bounded(zeros(4, 2) + 1),
+        stop(),
+    ),
     "JointSteps.weighted_optima": lambda: (
         joint_steps(),
         np.array([0.0, 0.3, 0.6]),
         1.0,
-        zeros(4, 2) + 1,
+        bounded(zeros(4, 2) + 1),
         stop(),
     ),
 }
@@ -276,9 +289,9 @@ LINKAGE = {
     "envelope": lambda: (*cover()[0:1], cover()[0] + 0.5, zeros(3), zeros(3) + 2),
     "unsettled_splits": lambda: (splits(), cover()),
     "joined": lambda: (cover(), np.array([1.25])),
-    "prune": lambda: (1, zeros(N, N) + 1, *chain(), 2, stop()),
+    "prune": lambda: (1, bounded(zeros(N, N) + 1), *chain(), 2, stop()),
     "merge_values": lambda: (0, symmetric(), *chain()),
-    "heaviest_matching": lambda: (np.arange(12).reshape(3, 4),),
+    "heaviest_matching": lambda: (bounded(np.arange(12).reshape(3, 4)),),
     "matched_points": lambda: (np.arange(N) % 2, np.arange(2 * N).reshape(2, N) % 3, stop()),
 }
 
@@ -313,7 +326,7 @@ PARTS = {
     "slope_beside": lambda: (symmetric(), symmetric(), 1e-15, MEMBERS, 1.0, 1e-6),
     "same_sums": lambda: (codes(), MEMBERS),
     "model_error": lambda: (1, symmetric(), symmetric(), (1.0, 0.5), 1e-15, (1.0, 1.1)),
-    "costs_of": lambda: (1, zeros(N, N) + 1, *(side.tolist() for side in chain()), 2),
+    "costs_of": lambda: (1, bounded(zeros(N, N) + 1), *(side.tolist() for side in chain()), 2),
     "holds_coarse": lambda: (0.0, 0.5),
     "FollowedParts": followed_arguments,
     "FollowedParts.unite": lambda: (followed(), 4, 2, [3], False),
@@ -367,7 +380,7 @@ def following(vertices=VERTICES):
 
 
 def decision_tree():
-    tree = core.linkage_boxes.Problem.follow(*following())
+    tree = core.linkage_boxes.Problem.follow(*following()[:-1], Stop())
     assert tree.complete
     return tree
 
@@ -546,6 +559,8 @@ def in_place_of(value):
 
 def other_arrays(array):
     """Yield arrays of other types, shapes and layouts, and with single entries out of range."""
+    out_of_range = entries_out_of_range(array)
+    array = np.asarray(array)
     yield from (None, array.tolist(), array.astype(np.float32), array.astype(complex))
     yield array.astype(np.int64 if array.dtype != np.int64 else np.float64)
     yield array.astype(">f8")
@@ -562,7 +577,7 @@ def other_arrays(array):
     fixed.flags.writeable = False
     yield fixed
     if array.size:
-        for entry in entries_out_of_range(array):
+        for entry in out_of_range:
             for place in {0, array.size // 2, array.size - 1}:
                 changed = array.copy()
                 changed.reshape(-1)[place] = entry
@@ -571,6 +586,8 @@ def other_arrays(array):
 
 
 def entries_out_of_range(array):
+    if isinstance(array, Bounded):
+        return -1, 0, 1000
     if array.dtype == bool:
         return True, False
     if array.dtype == np.float64:

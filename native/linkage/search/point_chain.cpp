@@ -72,6 +72,7 @@ class PointTable {
                 found = z;
             }
         }
+        if (found < 0) return -1;  // no value is a finite number
         // Whoever is in doubt is compared with the nearest so far: what is proved farther than one
         // that lost is farther than the winner.
         const double bar = bounds(x, found).high;
