@@ -135,6 +135,11 @@ def test_every_float_around_near_ties_agrees_with_exact_sums(kind, seed):
         ("power-mean", 2.0, (2, 6, 4)),
         ("min-max", 2.0, (3, 7, 5)),
         ("energy", 2.0, (3, 7, 5)),
+        # Plain floats have another order.
+        ("power-mean", 2.0, (8, 14, 11)),
+        ("power-mean", 2.0, (10, 14, 12)),
+        ("power-mean", -2.0, (9, 45, 15)),
+        ("energy", 2.0, (8, 14, 11)),
     ],
 )
 def test_rounded_roots_whose_powers_nearly_agree(kind, place, squares, turned):
