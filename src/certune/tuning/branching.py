@@ -218,15 +218,18 @@ class BranchAndBound:
         return upper <= self.best_value + self._slack
 
     def _in_turn(self, node: Node) -> tuple[int, ...]:
-        """Instances to be bounded on parts of a box: those first that are probably among the worst.
+        """Instances to be bounded on parts of a box: those first that were not on the box itself.
 
-        For the mean all count the same, and their order does not matter.
+        A box that lies across the border of what an instance reaches at best has the highest bound
+        from it, however small it is, so that every instance must come to its turn. After that those
+        come first that are probably among the worst; for the mean all count the same.
         """
+        waiting = frozenset(node.waiting)
         numbers = node.open_numbers
         if not isinstance(node.known, UpperMean):
             utilities = self._best.utilities
             numbers.sort(key=lambda number: (node.bounds[number].upper, utilities[number], number))
-        return tuple(numbers)
+        return tuple(sorted(numbers, key=lambda number: number not in waiting))
 
     def step(self) -> None:
         """Look at the most promising boxes; raises `TimeIsUp` and leaves the search as it was."""
@@ -309,7 +312,9 @@ class BranchAndBound:
             bounds[number] = bound
         left = node.waiting[len(found.bounds) :]
         waiting = tuple(number for number in left if known.counts(bounds[number]))
-        promising = any(bound.upper < self._highest for _, bound in found.bounds)
+        promising = any(
+            bound.upper < self._highest or not known.counts(bound) for _, bound in found.bounds
+        )
         return Node(node.path, node.box, found.upper, known, tuple(bounds), waiting, promising)
 
     def _place(self, number: int, parent: Node, edge: Edge | None, found: list[Node]) -> None:
