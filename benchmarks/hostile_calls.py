@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import os
 import signal
 import sys
 import traceback
@@ -97,6 +98,12 @@ def doors() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, An
     linkage = ct.Linkage("min-max", alpha=(0.5, 2))
     structure = linkage.structure(n=10)
     half = np.arange(6) // 3
+    square = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    runtimes = ct.RuntimeInstance({"a": 1.0, "b": 2.0})
+    space = ct.ParameterSpace((ct.Real("a", 0, 1), ct.Real("b", 0, 1)))
+    plane = ct.ProgramFamily(lambda x, p: 1 if p["a"] + p["b"] > 0.5 else 0, space)
+    missing = os.path.join(os.devnull, "none")  # a place where nothing can be made
+    curve = ct.PiecewisePolynomial.from_constants(dual)
     return {
         "Real": (ct.Real, ("x", 0.0, 1.0), {}),
         "LogReal": (ct.LogReal, ("x", 0.1, 1.0), {}),
@@ -127,6 +134,11 @@ def doors() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, An
         "sample_size": (ct.sample_size, (structure, 0.1, 0.05), {}),
         "mean": (ct.mean, ([dual, dual],), {}),
         "dual": (dual, (0.5,), {}),
+        "value_at": (dual.value_at, (0.5,), {}),
+        "enclose": (curve.enclose, (0.5,), {}),
+        "restrict": (dual.restrict, (0.0, 1.0), {}),
+        "superlevel": (dual.superlevel, (0.5,), {}),
+        "superlevel of a curve": (curve.superlevel, (0.5,), {}),
         "run": (family.run, (STEP, 0.5), {}),
         "tune": (ct.tune, (family, [STEP]), {"n_jobs": 1, "timeout": 5, "gap": 0.0,
                                              "callbacks": [], "progress": False}),
@@ -135,8 +147,62 @@ def doors() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, An
         "evaluate": (result.evaluate, ([STEP],), {"params": {"x": 0.5}, "n_jobs": 1}),
         "guarantee": (result.guarantee, (), {"delta": 0.05}),
         "cross_validate": (result.cross_validate, (2,), {}),
+        "bootstrap": (result.bootstrap, (10,), {"random_state": 0}),
+        "learning_curve": (result.learning_curve, (), {"n_splits": 5}),
+        "without": (result.without, (result.instance_names[0],), {"n_jobs": 1}),
+        "with_instances": (result.with_instances, ([STEP],), {"n_jobs": 1}),
+        "instances_needed": (result.instances_needed, (0.2,), {}),
         "verify": (ct.verify, (result.certificate, family, result.instances), {}),
-        "dispersion": (ct.dispersion, ([dual, dual],), {}),
+        "dispersion": (ct.dispersion, ([dual, dual],), {"widths": [0.1, 0.5]}),
+        "Integer": (ct.Integer, ("x", 0, 3), {}),
+        "Categorical": (ct.Categorical, ("x", ("a", "b")), {}),
+        "CVaR": (ct.CVaR, (0.5,), {}),
+        "Quantile": (ct.Quantile, (0.5,), {}),
+        "Choice": (ct.Choice, ({"steps": family},), {}),
+        "ProgramFamily": (
+            ct.ProgramFamily, (lambda x, p: 1, ct.Real("a", 0, 1)),
+            {"utility_range": (0, 1), "tolerance": 0.0, "baselines": {}}
+        ),
+        "RegularizedRegression": (
+            ct.RegularizedRegression, ("l2",), {"max_error": 1.0, "alpha": (0.01, 1.0)}
+        ),
+        "GenieClustering": (ct.GenieClustering, (), {"g": (0.0, 1.0)}),
+        "ThresholdLinkage": (ct.ThresholdLinkage, ("energy",), {"cut_height": (0.1, 1.0)}),
+        "DensityInstance": (ct.DensityInstance, (square, half), {"name": "n"}),
+        "NeighborInstance": (ct.NeighborInstance, (square, half, half), {"name": "n"}),
+        "RegressionInstance": (
+            ct.RegressionInstance, (POINTS, np.arange(6.0)), {"sample_weight": np.ones(6)}
+        ),
+        "SetCoverInstance": (ct.SetCoverInstance, ([[0], [0, 1]], [1, 2]), {}),
+        "AlignmentInstance": (ct.AlignmentInstance, ("ab", "b", [(1, 0)]), {}),
+        "IndependentSetInstance": (ct.IndependentSetInstance, ([1, 2], [(0, 1)]), {}),
+        "BinPackingInstance": (ct.BinPackingInstance, ([0.5, 0.25], [0.5, 0.5]), {}),
+        "ScoredInstance": (ct.ScoredInstance, ([0.5, 0.25], [1, 0]), {}),
+        "PruningInstance": (ct.PruningInstance, ([1, -1, -1], [2, -1, -1], [3, 1, 1],
+                                                 [1, 1, 1], 4), {}),
+        "RuntimeInstance": (ct.RuntimeInstance, ({"a": 1.0, "b": 2.0},), {}),
+        "ConstrainedThreshold": (ct.ConstrainedThreshold, ((0.0, 1.0), 0.5), {}),
+        "CostComplexityPruning": (ct.CostComplexityPruning, ((0.0, 0.1),), {}),
+        "DecisionFamily": (ct.DecisionFamily, (lambda x, d: 1, ct.Real("a", 0, 1)), {}),
+        "DensityClustering": (ct.DensityClustering, ((0.5, 1.0), 2), {}),
+        "GreedyIndependentSet": (ct.GreedyIndependentSet, ((0.0, 2.0), (0.0, 2.0)), {}),
+        "GreedyKnapsack": (ct.GreedyKnapsack, ((0.0, 3.0),), {}),
+        "GreedySetCover": (ct.GreedySetCover, ((0.0, 3.0),), {}),
+        "NeighborVoting": (ct.NeighborVoting, ((0.0, 10.0), 5), {}),
+        "SequenceAlignment": (ct.SequenceAlignment, ((0.0, 3.0), (0.0, 3.0)), {}),
+        "SolverSchedule": (ct.SolverSchedule, (("a", "b"), 10), {}),
+        "VectorBinPacking": (ct.VectorBinPacking, ((0.0, 1.0),), {}),
+        "best_schedule": (ct.best_schedule, ([runtimes], 10), {"size": 2}),
+        "cell_map": (ct.cell_map, (plane, [0.5]), {"resolution": 2}),
+        "load": (ct.load, (missing,), {}),
+        "from_csv": (ct.from_csv, (missing,), {"target": "y"}),
+        "read_stream": (ct.read_stream, (missing,), {"target": "y"}),
+        "save_instances": (ct.save_instances, ([STEP], missing), {}),
+        "folds": (ct.folds, (POINTS, half, 2), {}),
+        "labeling_folds": (ct.labeling_folds, (POINTS, half), {"cv": 2}),
+        "from_frame": (ct.from_frame, ({"x": [0, 1], "y": [0, 1]},), {"target": "y"}),
+        "tune_stream": (ct.tune_stream, (family, [STEP]), {"n_jobs": 1, "timeout": 5}),
+        "estimate_cost": (ct.estimate_cost, (family, [STEP]), {}),
         "OnlineTuner": (ct.OnlineTuner, (family,), {"horizon": 10, "random_state": 0}),
     }  # fmt: skip
 

@@ -389,10 +389,10 @@ def _decimal(value: Any) -> Fraction | None:
     if isinstance(value, str):
         known = len(value) <= MOST_DIGITS and _WRITTEN.fullmatch(value) is not None
     else:
-        known = is_number(value) and math.isfinite(value)
+        known = is_number(value)
     try:
         return Fraction(repr(value) if isinstance(value, float) else value) if known else None
-    except ZeroDivisionError:
+    except (TypeError, ZeroDivisionError, ValueError, OverflowError):  # no finite number
         return None
 
 

@@ -7,9 +7,12 @@ what was expected and what to do.
 
 from __future__ import annotations
 
+import math
 import numbers
+import os
 from collections.abc import Iterable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +20,19 @@ import numpy.typing as npt
 
 from certune.errors import InputError, ParameterError
 
+# More workers than any cluster has processors for.
+MOST_WORKERS = 100_000
+
 
 def is_number(value: object) -> bool:
     """Tell whether a value is a real number; a truth value is none."""
     # NumPy calls a span of time an integer.
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64)
+
+
+def is_whole(value: object) -> bool:
+    """Tell whether a value is a whole number of a type of whole numbers; a truth value is none."""
+    return isinstance(value, numbers.Integral) and is_number(value)
 
 
 def as_float(what: str, value: object) -> float:
@@ -32,6 +43,14 @@ def as_float(what: str, value: object) -> float:
         return float(value)  # type: ignore[arg-type]
     except OverflowError:
         raise ParameterError(f"{what} must be within the range of floats, got {value!r}.") from None
+
+
+def as_float_or_nan(value: object) -> float:
+    """Return a real number as a float, and NaN for what is none or beyond the floats."""
+    try:
+        return as_float("", value)
+    except ParameterError:
+        return math.nan
 
 
 def as_positive_seconds(what: str, value: object) -> float:
@@ -75,6 +94,13 @@ def refuse_mask(what: str, values: object) -> None:
         )
 
 
+def as_path(what: str, value: object) -> Path:
+    """Return a path, or raise :class:`InputError`."""
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(f"{what} must be a path, as a string or a Path, got {value!r}.")
+    return Path(value)
+
+
 def as_array(what: str, values: object) -> npt.NDArray[np.float64]:
     """Return real numbers as an array of floats, or raise :class:`InputError`."""
     refuse_mask(what, values)
@@ -87,12 +113,27 @@ def as_array(what: str, values: object) -> npt.NDArray[np.float64]:
         raise InputError(f"{what} must be numbers, all of them real: {error}.") from None
 
 
+def as_labels(what: str, values: object) -> npt.NDArray[Any]:
+    """Return labels of any type as an array, or raise :class:`InputError`."""
+    refuse_mask(what, values)
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"{what} must be one label for each row: {error}.") from None
+
+
 def as_n_jobs(n_jobs: object) -> int | None:
     """Return a number of workers as joblib takes it, or raise :class:`ParameterError`."""
     if n_jobs is None:
         return None
-    if not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+    if not is_whole(n_jobs) or n_jobs == 0:
         raise ParameterError(
             f"n_jobs must be a positive integer, -1 for all processors or None, got {n_jobs!r}."
         )
-    return int(n_jobs)
+    count: int = int(n_jobs)  # type: ignore[call-overload]
+    if count > MOST_WORKERS:
+        raise ParameterError(
+            f"n_jobs must be at most {MOST_WORKERS} workers, got {n_jobs!r}; -1 takes as many as "
+            "there are processors."
+        )
+    return count

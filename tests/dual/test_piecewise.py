@@ -119,7 +119,7 @@ class TestConstruction:
             (([0], [1], [1], [], [], -2), "positive"),
             (([0], [1], [1], [], [], 2.0), "integer"),
             (([[0]], [1], [1], [], [], 1), "one-dimensional"),
-            ((["a"], [1], [1], [], [], 1), "sequence of floats"),
+            ((["a"], [1], [1], [], [], 1), "must be numbers"),
         ],
     )
     def test_bad_input(self, arguments: tuple[Any, ...], message: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.checks import as_list
 from certune.data.columns import encode
 from certune.data.csv_file import read_csv
 from certune.data.frame import as_table
@@ -151,9 +152,7 @@ def files_of(pattern: Any) -> list[Path]:
     """
     if isinstance(pattern, (str, PathLike)):
         return _files(fspath(pattern))
-    if not isinstance(pattern, Iterable):
-        raise InputError(f"expected a file, a folder or a pattern, got {pattern!r}")
-    parts = list(pattern)
+    parts = as_list("files", pattern, "expected a file, a folder, a pattern or a list of these")
     for part in parts:
         if not isinstance(part, (str, PathLike)):
             raise InputError(f"expected files, folders or patterns, got {part!r} among them")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from certune.checks import as_labels
 from certune.data.folds import each_fold, features_of, splits
 from certune.errors import InputError
 from certune.families.graph_ssl import LabelingInstance
@@ -87,7 +88,7 @@ def labeling_folds(
 
 def _known(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Labels with a known one wherever none is, and the rows whose label is known."""
-    labels = np.asarray(y)
+    labels = as_labels("y", y)
     if labels.ndim != 1 or len(labels) != n_rows:
         raise InputError(
             f"y must have one label for each of the {n_rows} rows of X, -1 or None where it is not "

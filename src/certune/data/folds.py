@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from certune.checks import as_array, as_labels, is_whole
 from certune.data.columns import encode
 from certune.data.frame import as_table, is_frame
 from certune.errors import InputError, ParameterError
@@ -75,7 +76,7 @@ def folds(
     """
     if task not in KINDS:
         raise ParameterError(f"task must be one of {', '.join(KINDS)}, got {task!r}")
-    features, labels = features_of(X), np.asarray(y)
+    features, labels = features_of(X), as_labels("y", y)
     if labels.ndim != 1 or len(labels) != len(features):
         raise InputError(
             f"y must have one label for each of the {len(features)} rows of X, got the shape "
@@ -151,7 +152,7 @@ def splits(
     from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
     splitter = cv
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+    if is_whole(cv):
         _check_number_of_folds(int(cv), y, stratified)
         if random_state is not None:
             kind = StratifiedKFold if stratified else KFold
@@ -198,11 +199,9 @@ def features_of(X: Any) -> NDArray[np.float64]:
     if hasattr(X, "toarray"):
         X = X.toarray()
     try:
-        features = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"X must be numbers, got {error}: pass a data frame to have columns of text encoded"
-        ) from error
+        features = as_array("X", X)
+    except InputError as error:
+        raise InputError(f"{error} Pass a data frame to have columns of text encoded.") from error
     if features.ndim != 2 or not features.size:
         raise InputError(f"X must be a table of rows and columns, got the shape {features.shape}")
     return features

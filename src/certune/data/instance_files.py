@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from certune.checks import as_list
+from certune.checks import as_list, as_path
 from certune.errors import InputError
 from certune.families.linkage import ClusteringInstance
 from certune.files import write_whole
@@ -52,7 +52,7 @@ def save_instances(instances: Iterable[Any], folder: str | os.PathLike[str]) -> 
     ...     [path.name for path in ct.save_instances(instances, folder)]
     ['000000.npz', '000001.npz']
     """
-    target = Path(folder)
+    target = as_path("folder", folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
         there = next(target.iterdir(), None)

@@ -57,6 +57,9 @@ class Table:
 
     def column(self, name: str) -> Cells:
         """Return the cells of a column, or raise with the names that come close."""
+        if not isinstance(name, str):
+            shown = ", ".join(map(repr, list(self.columns)[:5]))
+            raise InputError(f"columns are named by words, such as {shown}, got {name!r}")
         if name not in self.columns:
             raise InputError(f"{self.source} has no column {name!r}{suggested(name, self.columns)}")
         return self.columns[name]

@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from certune.checks import as_array
 from certune.dual.integers import FloatArray
 from certune.dual.scales import SCALES
 from certune.errors import InputError
@@ -264,11 +265,8 @@ def _check_places(starts: FloatArray, stops: FloatArray, scale: str) -> None:
 
 
 def _floats(values: npt.ArrayLike, what: str, n_dimensions: int) -> FloatArray:
-    try:
-        # Adding zero copies, and turns -0.0 into 0.0, so that equal functions have equal bytes.
-        array = np.asarray(values, dtype=np.float64) + 0.0
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be floats, got {values!r}.") from error
+    # Adding zero copies, and turns -0.0 into 0.0, so that equal functions have equal bytes.
+    array = as_array(what, values) + 0.0
     if array.ndim != n_dimensions:
         raise InputError(f"{what} must have {n_dimensions} dimension(s), got {array.shape}.")
     return array

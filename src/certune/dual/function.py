@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.cards import card, curve
+from certune.checks import as_float
 from certune.dual.integers import FloatArray, nearest, rounded_down, rounded_up
 from certune.errors import ParameterError
 
@@ -184,7 +185,7 @@ class DualFunction(ABC):
         )
 
     def _checked_domain(self, low: float, high: float) -> tuple[float, float]:
-        low, high = float(low) + 0.0, float(high) + 0.0
+        low, high = as_float(self.name, low) + 0.0, as_float(self.name, high) + 0.0
         if not self.low <= low <= high <= self.high:
             raise self._outside((low, high))
         return low, high

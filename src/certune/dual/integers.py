@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from certune.errors import InputError
+from certune.checks import refuse_mask
+from certune.errors import InputError, ParameterError
 
 IntArray: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -34,6 +35,7 @@ def as_integers(values: Iterable[Any], what: str) -> IntArray:
 
     Raises :class:`InputError`, naming `what`, if an entry is not an integer.
     """
+    refuse_mask(what, values)
     if isinstance(values, np.ndarray) and values.dtype == np.int64 and values.ndim == 1:
         return values
     try:
@@ -121,6 +123,14 @@ def as_fraction(value: object) -> Fraction | None:
         return Fraction(*_integer_ratio(value))
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def checked_level(level: object) -> Fraction:
+    """Return the level of a superlevel set exactly, or raise :class:`ParameterError`."""
+    exact = as_fraction(level)
+    if exact is None:
+        raise ParameterError(f"level must be a finite number, got {level!r}.")
+    return exact
 
 
 def _integer_ratio(value: Any) -> tuple[int, int]:

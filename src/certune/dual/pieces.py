@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from certune.checks import refuse_mask
+from certune.checks import as_array
 from certune.dual.integers import (
     FloatArray,
     IntArray,
@@ -75,12 +75,8 @@ def checked(
 
 
 def _as_floats(values: npt.ArrayLike, what: str) -> FloatArray:
-    refuse_mask(what, values)
-    try:
-        # Adding zero copies, and turns -0.0 into 0.0, so that equal functions have equal bytes.
-        array = np.asarray(values, dtype=np.float64) + 0.0
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{what} must be a sequence of floats, got {values!r}.") from error
+    # Adding zero copies, and turns -0.0 into 0.0, so that equal functions have equal bytes.
+    array = as_array(what, values) + 0.0
     if array.ndim != 1:
         raise InputError(f"{what} must be one-dimensional, got the shape {array.shape}.")
     return array

@@ -19,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.aggregates import Criterion
-from certune.checks import as_array
+from certune.checks import as_array, as_float
 from certune.dual.function import common_name
 from certune.dual.integers import (
     FloatArray,
     as_fraction,
+    checked_level,
     over_common_denominator,
     quotients,
     rounded_down,
@@ -173,7 +174,7 @@ class PiecewiseFunction(PieceRecord):
 
     def enclose_exact(self, t: float) -> tuple[Fraction, Fraction]:
         """Return exact bounds of the value at `t`, equal where it is decided. O(log m)."""
-        t = float(t)
+        t = as_float(self.name, t)
         if not self.low <= t <= self.high:
             raise self._outside(t)
         index = int(np.searchsorted(self.starts, t, side="right")) - 1
@@ -240,7 +241,8 @@ class PiecewiseFunction(PieceRecord):
         level : Fraction
             The level.
         """
-        return [(low, high) for low, high in self._superlevel(level).tolist()]
+        exact = checked_level(level)
+        return [(low, high) for low, high in self._superlevel(exact).tolist()]
 
     def _superlevel(self, level: Fraction) -> FloatArray:
         return superlevel_intervals(self._pieces, math.ceil(level * self.denominator))

@@ -18,11 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.aggregates import Criterion
-from certune.checks import as_array
+from certune.checks import as_array, as_float
 from certune.dual.chebyshev import ROUNDED_UP, UNIT, PolynomialPieces
 from certune.dual.clipping import clipped
 from certune.dual.function import DualFunction, common_name
-from certune.dual.integers import FloatArray, as_fraction, nearest, rounded_down, rounded_up
+from certune.dual.integers import (
+    FloatArray,
+    as_fraction,
+    checked_level,
+    nearest,
+    rounded_down,
+    rounded_up,
+)
 from certune.dual.maximum import Maximum, maximum, superlevel
 from certune.dual.piecewise import BREAKPOINT_RESOLUTION, PiecewiseFunction
 from certune.dual.polynomial_record import PolynomialRecord
@@ -144,7 +151,7 @@ class PiecewisePolynomial(PolynomialRecord):
 
     def enclose_exact(self, t: float) -> tuple[Fraction, Fraction]:
         """Return exact bounds of the value at `t`. O(n + log m)."""
-        t = float(t)
+        t = as_float(self.name, t)
         if not self.low <= t <= self.high:
             raise self._outside(t)
         point = np.array([t])
@@ -223,7 +230,7 @@ class PiecewisePolynomial(PolynomialRecord):
         level : Fraction
             The level.
         """
-        return superlevel(self._pieces, rounded_up(level))
+        return superlevel(self._pieces, rounded_up(checked_level(level)))
 
     def integral(self) -> tuple[float, float]:
         """Return bounds of the integral over the domain, rounded outward."""

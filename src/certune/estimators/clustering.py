@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import validate_data
 
+from certune.checks import is_whole
 from certune.errors import InputError, ParameterError
 from certune.families.linkage import ClusteringInstance
 
@@ -40,8 +40,7 @@ def clustering_instance(estimator: Any, X: Any, any_number: bool = False) -> Clu
 
 def _checked_n_clusters(estimator: Any, n_samples: int) -> int:
     count: Any = estimator.n_clusters
-    whole = isinstance(count, numbers.Integral) and not isinstance(count, bool)
-    if not whole or count < 1:
+    if not is_whole(count) or count < 1:
         raise ParameterError(
             f"The 'n_clusters' parameter of {type(estimator).__name__} must be an int in the range "
             f"[1, inf). Got {count!r} instead."

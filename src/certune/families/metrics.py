@@ -121,11 +121,15 @@ def checked_points(points: Any) -> FloatArray:
 
 def checked_metrics(metrics: Any) -> tuple[Metric, ...]:
     """Tuple of metrics, all known, or raise."""
+    given = metrics
     if isinstance(metrics, str) or callable(metrics):
         metrics = (metrics,)
-    if not isinstance(metrics, Iterable) or not (entries := tuple(metrics)):
+    if not isinstance(metrics, Iterable) or (isinstance(metrics, np.ndarray) and not metrics.ndim):
+        metrics = ()
+    entries = tuple(metrics)
+    if not entries:
         raise InputError(
-            f"metrics must be one or several metrics, got {metrics!r}: "
+            f"metrics must be one or several metrics, got {given!r}: "
             "pass for example metrics='euclidean'"
         )
     for metric in entries:

@@ -54,10 +54,7 @@ def checked_weights(values: ArrayLike | None, what: str, size: int) -> FloatArra
     """
     if values is None:
         return None
-    try:
-        array = np.asarray(values, dtype=np.float64) + 0.0
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be numbers: {error}") from error
+    array = as_array(what, values) + 0.0
     if array.ndim == 0:
         array = np.full(size, float(array))
     if array.shape != (size,):

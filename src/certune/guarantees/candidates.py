@@ -21,7 +21,7 @@ from certune.aggregates import Criterion
 from certune.dual.integers import FloatArray, IntArray
 from certune.errors import InputError, ParameterError
 from certune.guarantees.learning import LearningCurve, curve_of, random_subsets, sizes_of
-from certune.guarantees.randomness import RandomState, generator
+from certune.guarantees.randomness import MOST_DRAWS, RandomState, generator
 from certune.guarantees.stability import CrossValidation, Fold, folds_of
 from certune.pfaffian.structure import whole_number
 
@@ -236,7 +236,7 @@ class Candidates:
         random_state : int or numpy Generator, default=0
             Source of the resamples.
         """
-        count, n = whole_number("n_resamples", n_resamples, 1), self.n_instances
+        count, n = whole_number("n_resamples", n_resamples, 1, MOST_DRAWS), self.n_instances
         weights = generator(random_state).multinomial(n, np.full(n, 1 / n), size=count)
         values, bounds, scale = self._integers
         totals = weights @ values.T

@@ -18,7 +18,7 @@ from certune.cards import Carded
 from certune.dual import DualFunction
 from certune.dual.integers import FloatArray, IntArray
 from certune.errors import ParameterError
-from certune.guarantees.randomness import RandomState, generator
+from certune.guarantees.randomness import MOST_DRAWS, RandomState, generator
 from certune.guarantees.refinement import JointRefinement
 from certune.guarantees.stability import Resolve
 from certune.guarantees.surrogates import Smooth
@@ -155,7 +155,7 @@ def learning_curve(
         The utility functions themselves, if those of the refinement are surrogates: settings are
         chosen by the surrogates, within twice their error of the best, and evaluated by these.
     """
-    n, count = refinement.n_functions, whole_number("n_splits", n_splits, 2)
+    n, count = refinement.n_functions, whole_number("n_splits", n_splits, 2, MOST_DRAWS)
     if n < 2:
         raise ParameterError(f"a learning curve needs at least 2 instances, got {n}")
     rng = generator(random_state)

@@ -6,6 +6,9 @@ import numpy as np
 
 from certune.errors import ParameterError
 
+# Resamples or splits of one analysis; each needs a row of as many numbers as instances.
+MOST_DRAWS = 10**6
+
 RandomState = int | np.random.Generator
 
 

@@ -20,7 +20,7 @@ from certune.cards import Carded
 from certune.dual import DualFunction, PiecewiseFunction, aggregated, mean
 from certune.dual.integers import FloatArray
 from certune.errors import ParameterError
-from certune.guarantees.randomness import RandomState, generator
+from certune.guarantees.randomness import MOST_DRAWS, RandomState, generator
 from certune.guarantees.refinement import JointRefinement
 from certune.guarantees.selection import Selection, optimum
 from certune.guarantees.surrogates import Smooth
@@ -276,7 +276,7 @@ def bootstrap(
     smooth : Smooth, optional
         The utility functions themselves, if those of the refinement are surrogates.
     """
-    count, n = whole_number("n_resamples", n_resamples, 1), refinement.n_functions
+    count, n = whole_number("n_resamples", n_resamples, 1, MOST_DRAWS), refinement.n_functions
     weights = generator(random_state).multinomial(n, np.full(n, 1 / n), size=count)
     optima = refinement.optima(weights)
     decided = refinement.n_open == 0

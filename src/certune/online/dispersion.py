@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.cards import Carded
-from certune.checks import as_list
+from certune.checks import as_array, as_list
 from certune.dual import DualFunction
 from certune.errors import InputError, ParameterError
 from certune.online.comparison import Comparison
@@ -282,10 +282,10 @@ def _lines(duals: Sequence[Any]) -> list[list[DualFunction]]:
     listed = as_list("duals", duals)
     if listed and (isinstance(listed[0], DualFunction) or not isinstance(listed[0], Iterable)):
         listed = [listed]
-    for line in listed:
-        if not isinstance(line, Iterable):
-            raise InputError(f"expected a sequence of functions for each segment, got {line!r}")
-    lines = [list(line) for line in listed]
+    lines = [
+        as_list("functions along a segment", line, "expected a sequence of functions")
+        for line in listed
+    ]
     if not lines or not lines[0] or len({len(line) for line in lines}) > 1:
         raise InputError(
             "dispersion needs at least one function, and as many along every segment; got "
@@ -319,8 +319,8 @@ def default_widths(length: float) -> FloatArray:
 
 def _checked_widths(widths: npt.ArrayLike) -> FloatArray:
     try:
-        chosen = np.unique(np.asarray(widths, dtype=np.float64))
-    except (TypeError, ValueError):
+        chosen = np.unique(as_array("widths", widths))
+    except InputError:
         chosen = np.empty(0)
     if chosen.size == 0 or not (np.isfinite(chosen) & (chosen >= 0)).all():
         raise ParameterError(f"widths must be finite numbers of at least 0, got {widths!r}")

@@ -22,6 +22,8 @@ _GREEK = (
     "upsilon phi chi psi omega"
 ).split()
 _LONG_DENOMINATOR = 10**6
+# Python refuses to print longer numbers, and floats end here.
+_MOST_BITS = 1000
 
 
 def text(node: Expression) -> str:
@@ -52,6 +54,10 @@ def _text(item: Expression, parts: list[tuple[str, int]]) -> tuple[str, int]:
 
 
 def _text_number(value: Fraction) -> tuple[str, int]:
+    size = value.numerator.bit_length(), value.denominator.bit_length()
+    if max(size) > _MOST_BITS:
+        sign = "-" if value < 0 else ""
+        return f"{sign}(about 2**{size[0] - size[1]})", _UNARY_MINUS if sign else ATOM_PRECEDENCE
     if value.denominator == 1:
         return str(value.numerator), ATOM_PRECEDENCE if value >= 0 else _UNARY_MINUS
     if value.denominator > _LONG_DENOMINATOR and Fraction(float(value)) == value:

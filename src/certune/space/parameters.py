@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from certune.checks import as_float
+from certune.checks import as_float, is_whole
 from certune.errors import ParameterError
 from certune.space.values import as_vector, check_name, check_range
 
@@ -261,7 +260,7 @@ class Simplex:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if not isinstance(self.size, numbers.Integral) or isinstance(self.size, bool):
+        if not is_whole(self.size):
             raise ParameterError(f"Simplex {self.name!r}: size must be int, got {self.size!r}.")
         if self.size < 1:
             raise ParameterError(f"Simplex {self.name!r}: size must be >= 1, got {self.size}.")

@@ -7,7 +7,6 @@ their sign; else boxes are halved along the borders.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -15,6 +14,7 @@ from typing import Any
 
 from certune.aggregates import Aggregate, Criterion
 from certune.box import Box, Edge
+from certune.checks import is_whole
 from certune.deadline import TimeIsUp, check_time, now, until
 from certune.dual.cells import CellMap
 from certune.errors import CertuneError, ParameterError
@@ -85,7 +85,7 @@ def cell_map(
     """
     refuse_discrete(checked_family(family), "cell_map")
     listed = checked_instances(family, instances)
-    if not isinstance(resolution, numbers.Integral) or resolution is True or resolution < 1:
+    if not is_whole(resolution) or resolution < 1:
         raise ParameterError(f"resolution must be a positive integer, got {resolution!r}.")
     resolution = int(resolution)
     box, axes = _plane(family, parameters, {} if fixed is None else dict(fixed))

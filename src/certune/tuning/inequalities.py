@@ -101,7 +101,7 @@ def _prove_at_most(
             break
         low, high = np.concatenate((low, middle)), np.concatenate((middle, high))
     raise CertificateError(
-        f"The claimed {what} cannot be proved from the functions: around {low[0]!r} their "
+        f"The claimed {what} cannot be proved from the functions: around {float(low[0])!r} their "
         f"aggregate may exceed {nearest(bound)!r}."
     )
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from certune.aggregates import Criterion
+from certune.checks import as_list
 from certune.dual import DualFunction, PiecewiseFunction
-from certune.errors import CertificateError, ParameterError
+from certune.errors import CertificateError, InputError, ParameterError
 from certune.space import Segment
 from certune.tuning.certificate import Certificate, make_certificate
 from certune.tuning.instances import checked_instances
@@ -68,7 +69,10 @@ class LineTuningResult(LineGeneralization, TuningResult):
         """
         from certune.tuning.search import checked_options, tune_again
 
-        left_out = {names} if isinstance(names, str) else set(names)
+        listed = [names] if isinstance(names, str) else as_list("names", names)
+        if not all(isinstance(name, str) for name in listed):
+            raise InputError(f"names must be strings as in instance_names, got {names!r}.")
+        left_out = set(listed)
         unknown = left_out - set(self.instance_names)
         if unknown:
             raise ParameterError(

@@ -7,7 +7,6 @@ setting so far and a bound that holds.
 from __future__ import annotations
 
 import math
-import numbers
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from certune.aggregates import Criterion
+from certune.checks import is_number, is_whole
 from certune.deadline import TimeIsUp
 from certune.errors import ParameterError, TuningError
 from certune.families.base import Family
@@ -52,13 +52,12 @@ def check_search_options(
             f"{family!r} has no bounds on boxes of parameters, which branch and bound needs: use "
             "method='line-search'."
         )
-    is_number = isinstance(gap, numbers.Real) and not isinstance(gap, bool)
-    if not is_number or not 0 <= gap < math.inf:
+    if not is_number(gap) or not 0 <= gap < math.inf:
         raise ParameterError(f"gap must be a non-negative number, got {gap!r}.")
     for name, value, least in (("max_nodes", max_nodes, 1), ("random_state", random_state, 0)):
         if value is None and name == "max_nodes":
             continue
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        if not is_whole(value) or value < least:
             raise ParameterError(f"{name} must be an integer >= {least}, got {value!r}.")
 
 

@@ -22,7 +22,9 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from certune.checks import as_n_jobs, as_positive_seconds, is_one_of, refuse_mask
+import numpy as np
+
+from certune.checks import as_list, as_n_jobs, as_positive_seconds, is_one_of
 from certune.deadline import TimeIsUp, check_time
 from certune.displays import SILENCE
 from certune.dual import DualFunction
@@ -131,7 +133,8 @@ def tune_stream(
             f"instances must be an iterable of instances, got {instances!r}: read files with "
             "certune.read_stream."
         )
-    refuse_mask("instances", instances)
+    if isinstance(instances, np.ndarray):
+        instances = as_list("instances", instances)
     if progress is not None and not isinstance(progress, bool):
         raise ParameterError(f"progress must be True, False or None, got {progress!r}.")
     limits = _seconds("timeout", timeout), _seconds("timeout_per_instance", timeout_per_instance)

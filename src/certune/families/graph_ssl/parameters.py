@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from certune.checks import as_float_or_nan
 from certune.errors import ParameterError
 from certune.suggestions import suggested
 
@@ -17,10 +17,7 @@ SMALLEST_SIGMA, LARGEST_SIGMA = 1e-100, 1e100
 
 def bandwidth(value: Any) -> float:
     """A bandwidth as a float, or raise."""
-    try:
-        number = math.nan if isinstance(value, (str, bool, np.bool_)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
+    number = as_float_or_nan(value)
     if not SMALLEST_SIGMA <= number <= LARGEST_SIGMA:
         raise ParameterError(
             f"sigma must be a positive number of ordinary size, from {SMALLEST_SIGMA:.0e} to "

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from certune.checks import is_one_of
+from certune.checks import as_float_or_nan, is_one_of
 from certune.errors import ParameterError
 from certune.families.linkage.lines import Line
 from certune.families.metrics import checked_weights, tunes_weights
@@ -216,10 +216,7 @@ def _product_alphas(alpha: Any) -> tuple[Range | float, ...]:
 def _real(name: str, value: Any) -> float:
     if value is None:
         raise ParameterError(f"parameter {name!r} is free and must be given")
-    try:
-        number = math.nan if isinstance(value, (str, bool)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
+    number = as_float_or_nan(value)
     if math.isnan(number):
         raise ParameterError(f"{name} must be a real number, got {value!r}")
     return number

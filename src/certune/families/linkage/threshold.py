@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from certune.checks import is_one_of
 from certune.deadline import check_time
 from certune.dual import PiecewiseFunction
 from certune.errors import ParameterError, UndecidedError
@@ -99,7 +100,7 @@ class ThresholdLinkage(Family):
         weights: ArrayLike | None = None,
         utility: Any = "hamming",
     ) -> None:
-        if kind == "product":
+        if is_one_of(kind, ["product"]):
             raise ParameterError(
                 "product linkage has no heights in units of one distance: take kind 'energy', "
                 "'power-mean' or 'min-max', or ct.Linkage('product', ...) with the number of "

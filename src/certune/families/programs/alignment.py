@@ -12,10 +12,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
+from certune.checks import as_list
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
-from certune.families.programs.fields import check_type, indices
-from certune.space import ParameterSpace, Real
+from certune.families.programs.fields import check_type, indices, over_range, whole_numbers
+from certune.space import ParameterSpace
 
 Range = tuple[float, float]
 
@@ -44,7 +45,7 @@ class AlignmentInstance:
     ) -> None:
         if not isinstance(first, str) or not isinstance(second, str) or not first or not second:
             raise InputError(f"an alignment needs two strings, got {first!r} and {second!r}")
-        listed = [tuple(pair) for pair in pairs]
+        listed = [whole_numbers("pairs", pair) for pair in as_list("pairs", pairs)]
         if not listed or any(len(pair) != 2 for pair in listed):
             raise InputError(f"an alignment needs pairs of places that belong together: {listed!r}")
         places = (
@@ -135,8 +136,9 @@ class SequenceAlignment(ProgramFamily):
     """
 
     def __init__(self, mismatch: Range = (0.0, 3.0), gap: Range = (0.0, 3.0)) -> None:
-        space = ParameterSpace((Real("mismatch", *mismatch), Real("gap", *gap)))
-        inside = mismatch[0] <= 1 <= mismatch[1] and gap[0] <= 1 <= gap[1]
+        ranges = over_range("mismatch", mismatch), over_range("gap", gap)
+        space = ParameterSpace(ranges)
+        inside = all(each.low <= 1 <= each.high for each in ranges)
         super().__init__(
             recovered,
             space,

@@ -15,10 +15,9 @@ from typing import Any
 
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
-from certune.families.programs.fields import check_type, exact_numbers
+from certune.families.programs.fields import check_type, exact_numbers, over_range
 from certune.pfaffian.functions import power
 from certune.pfaffian.programs import argsort
-from certune.space import Real
 
 
 @dataclass(frozen=True, init=False)
@@ -102,7 +101,7 @@ class VectorBinPacking(ProgramFamily):
     """
 
     def __init__(self, rho: tuple[float, float] = (0.0, 1.0)) -> None:
-        space = Real("rho", *rho)
+        space = over_range("rho", rho)
         defaults = {"second size": 0.0, "geometric mean": 0.5, "first size": 1.0}
         super().__init__(
             fill,

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from certune.checks import as_array
 from certune.errors import InputError, ParameterError
 from certune.families.programs.family import ProgramFamily
-from certune.families.programs.fields import check_type, whole_numbers
-from certune.space import Real
+from certune.families.programs.fields import check_type, over_range, whole_numbers
 
 NOISE = -1
 
@@ -44,10 +44,7 @@ class DensityInstance:
     name: str | None = None
 
     def __init__(self, distances: ArrayLike, truth: Iterable[int], name: str | None = None) -> None:
-        try:
-            matrix = np.asarray(distances, dtype=np.float64)
-        except (TypeError, ValueError):
-            matrix = np.empty(0)
+        matrix = as_array("distances", distances)
         labels = whole_numbers("truth", truth)
         square = matrix.shape == (len(labels), len(labels)) and len(labels) >= 2
         if not square or not (np.isfinite(matrix) & (matrix >= 0)).all():
@@ -140,7 +137,7 @@ class DensityClustering(ProgramFamily):
         program = DensityProgram(min_samples)
         super().__init__(
             program,
-            Real("eps", *eps),
+            over_range("eps", eps),
             solver=program.labels,
             check=partial(check_type, kind=DensityInstance),
         )

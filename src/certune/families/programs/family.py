@@ -12,12 +12,14 @@ import dataclasses
 import hashlib
 import itertools
 import math
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from certune.box import Box
+from certune.checks import as_float_or_nan, as_list
 from certune.dual import PiecewiseFunction, PiecewisePolynomial
 from certune.dual.integers import rounded_down, rounded_up
 from certune.errors import InputError, ParameterError, UndecidedError
@@ -132,16 +134,9 @@ class ProgramFamily(Family):
             )
         self.program = program
         self._space = space if isinstance(space, ParameterSpace) else ParameterSpace((space,))
-        low, high = (as_expression(end).value for end in utility_range)
-        if low is None or high is None or low > high:
-            raise ParameterError(
-                f"utility_range must be two numbers, the smaller first, got {utility_range!r}"
-            )
-        self._low, self._high = low, high
+        self._low, self._high = low, high = _checked_range(utility_range)
         self._tolerance = _checked_tolerance(tolerance, max(1.0, float(abs(low)), float(abs(high))))
-        self._baselines = {name: dict(params) for name, params in (baselines or {}).items()}
-        for params in self._baselines.values():
-            self._space.validate(params)
+        self._baselines = _checked_baselines(baselines, self._space)
         self._solver = solver
         self._check = check
         if structure is not None and not callable(structure):
@@ -736,12 +731,38 @@ def _is_short(number: float | Fraction) -> bool:
     return max(map(abs, number.as_integer_ratio())).bit_length() <= LONGEST_WORD
 
 
+def _checked_baselines(baselines: Any, space: ParameterSpace) -> dict[str, dict[str, Any]]:
+    """Return copies of settings of a space by name, or raise `ParameterError`."""
+    if baselines is None:
+        return {}
+    settings = baselines.values() if isinstance(baselines, Mapping) else [None]
+    if not all(isinstance(params, Mapping) for params in settings):
+        raise ParameterError(
+            "baselines must be settings by name, such as "
+            f"{{'default': {{{space.names[0]!r}: ...}}}}, got {baselines!r}"
+        )
+    for params in settings:
+        space.validate(params)
+    return {name: dict(params) for name, params in baselines.items()}
+
+
+def _checked_range(utility_range: Any) -> tuple[Fraction, Fraction]:
+    """Return the ends of a range of utilities exactly, or raise `ParameterError`."""
+    expected = f"utility_range must be two numbers, the smaller first, got {utility_range!r}"
+    ends = as_list("utility_range", utility_range, "pass two numbers (low, high)")
+    if len(ends) != 2:
+        raise ParameterError(expected)
+    low, high = (as_expression(end).value for end in ends)
+    if low is None or high is None or low > high:
+        raise ParameterError(expected)
+    if max(abs(low), abs(high)) > sys.float_info.max:
+        raise ParameterError("utility_range must be two numbers within the range of floats")
+    return low, high
+
+
 def _checked_tolerance(tolerance: Any, largest: float) -> float:
     """Return the tolerance as a float, 0 or large enough for utilities up to `largest`."""
-    try:
-        number = math.nan if isinstance(tolerance, bool) else float(tolerance)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
+    number = as_float_or_nan(tolerance)
     if not (number == 0 or FINEST * largest <= number < math.inf):
         raise ParameterError(
             "tolerance must be 0, for utilities that are rational numbers, or a number >= "

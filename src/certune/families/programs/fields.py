@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from certune.checks import as_fraction
-from certune.errors import InputError
+import numpy as np
+
+from certune.checks import as_fraction, as_list
+from certune.errors import InputError, ParameterError
+from certune.space import Real
 
 
 def exact_numbers(
@@ -48,6 +51,16 @@ def indices(name: str, values: Iterable[Any], size: int) -> tuple[int, ...]:
     if any(not 0 <= value < size for value in found):
         raise InputError(f"{name} must be whole numbers from 0 to {size - 1}, got {found!r}")
     return found
+
+
+def over_range(name: str, ends: Any) -> Real:
+    """Return the parameter of a name over a range (low, high), or raise `ParameterError`."""
+    given = list(ends) if isinstance(ends, Sequence) and not isinstance(ends, str | bytes) else []
+    if isinstance(ends, np.ndarray) and ends.ndim == 1:
+        given = as_list(name, ends)
+    if len(given) != 2:
+        raise ParameterError(f"{name} must be a range of two numbers (low, high), got {ends!r}")
+    return Real(name, *given)
 
 
 def check_type(instance: Any, kind: type) -> None:

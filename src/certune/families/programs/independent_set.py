@@ -13,12 +13,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from certune.checks import as_list
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
-from certune.families.programs.fields import check_type, exact_numbers, indices
+from certune.families.programs.fields import check_type, exact_numbers, indices, over_range
 from certune.pfaffian.functions import power
 from certune.pfaffian.programs import argmax
-from certune.space import ParameterSpace, Real
+from certune.space import ParameterSpace
 
 Range = tuple[float, float]
 
@@ -45,7 +46,9 @@ class IndependentSetInstance:
         self, weights: Iterable[Any], edges: Iterable[Iterable[int]], name: str | None = None
     ) -> None:
         known = exact_numbers("weights", weights, above=0)
-        pairs = sorted({tuple(sorted(indices("edges", edge, len(known)))) for edge in edges})
+        pairs = sorted(
+            {tuple(sorted(indices("edges", edge, len(known)))) for edge in as_list("edges", edges)}
+        )
         if not known or any(len(set(pair)) != 2 for pair in pairs):
             raise InputError(
                 "a graph needs a vertex, and edges between two different ones, got "
@@ -109,7 +112,8 @@ class GreedyIndependentSet(ProgramFamily):
     """
 
     def __init__(self, rho: Range = (0.0, 2.0), tau: Range = (0.0, 2.0)) -> None:
-        space = ParameterSpace((Real("rho", *rho), Real("tau", *tau)))
+        powers, discounts = over_range("rho", rho), over_range("tau", tau)
+        space = ParameterSpace((powers, discounts))
         defaults = {"by weight": (0.0, 0.0), "by weight and degree": (1.0, 0.0)}
         super().__init__(
             weight_share,
@@ -117,7 +121,7 @@ class GreedyIndependentSet(ProgramFamily):
             baselines={
                 name: {"rho": first, "tau": second}
                 for name, (first, second) in defaults.items()
-                if rho[0] <= first <= rho[1] and tau[0] <= second <= tau[1]
+                if powers.low <= first <= powers.high and discounts.low <= second <= discounts.high
             },
             solver=independent_set,
             check=partial(check_type, kind=IndependentSetInstance),

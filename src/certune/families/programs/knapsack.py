@@ -17,6 +17,7 @@ from typing import Any
 from certune.checks import as_fraction, as_list
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
+from certune.families.programs.fields import over_range
 from certune.pfaffian.programs import argsort
 from certune.pfaffian.structure import (
     LineCount,
@@ -158,7 +159,7 @@ class GreedyKnapsack(ProgramFamily):
     """
 
     def __init__(self, rho: tuple[float, float] = (0.0, 3.0)) -> None:
-        space = Real("rho", *rho)
+        space = over_range("rho", rho)
         defaults = {"by value": 0.0, "by density": 1.0}
         super().__init__(
             packed_share,

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from certune.checks import as_array, as_list
 from certune.errors import InputError, ParameterError
 from certune.families.programs.family import ProgramFamily
+from certune.families.programs.fields import over_range
 from certune.pfaffian.functions import exp
 from certune.space import Real
 
@@ -49,11 +51,8 @@ class NeighborInstance:
         truth: Iterable[Any],
         name: str | None = None,
     ) -> None:
-        try:
-            matrix = np.asarray(distances, dtype=np.float64)
-        except (TypeError, ValueError):
-            matrix = np.empty(0)
-        known, right = _plain(labels), _plain(truth)
+        matrix = as_array("distances", distances)
+        known, right = _plain("labels", labels), _plain("truth", truth)
         if matrix.shape != (len(right), len(known)) or not matrix.size:
             raise InputError(
                 "distances must have one row for each query and one column for each label, got "
@@ -67,9 +66,10 @@ class NeighborInstance:
         object.__setattr__(self, "name", name)
 
 
-def _plain(labels: Iterable[Any]) -> tuple[Any, ...]:
+def _plain(what: str, labels: Iterable[Any]) -> tuple[Any, ...]:
     """Labels without numpy's scalar types."""
-    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+    listed = as_list(what, labels)
+    return tuple(label.item() if isinstance(label, np.generic) else label for label in listed)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class NeighborVoting(ProgramFamily):
     def __init__(self, gamma: tuple[float, float] = (0.0, 10.0), n_neighbors: int = 5) -> None:
         if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int) or n_neighbors < 1:
             raise ParameterError(f"n_neighbors must be a whole number >= 1, got {n_neighbors!r}")
-        space = Real("gamma", *gamma)
+        space = over_range("gamma", gamma)
         self._voting = VotingProgram(n_neighbors)
         super().__init__(
             self._voting,

@@ -16,8 +16,7 @@ import numpy as np
 
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
-from certune.families.programs.fields import check_type, exact_numbers, whole_numbers
-from certune.space import Real
+from certune.families.programs.fields import check_type, exact_numbers, over_range, whole_numbers
 
 NO_CHILD = -1
 
@@ -152,7 +151,7 @@ class CostComplexityPruning(ProgramFamily):
     """
 
     def __init__(self, ccp_alpha: tuple[float, float] = (0.0, 0.1)) -> None:
-        space = Real("ccp_alpha", *ccp_alpha)
+        space = over_range("ccp_alpha", ccp_alpha)
         super().__init__(
             validation_accuracy,
             space,

@@ -12,12 +12,18 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from certune.checks import as_list
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
-from certune.families.programs.fields import check_type, exact_numbers, indices, whole_numbers
+from certune.families.programs.fields import (
+    check_type,
+    exact_numbers,
+    indices,
+    over_range,
+    whole_numbers,
+)
 from certune.pfaffian.functions import power
 from certune.pfaffian.programs import argmax
-from certune.space import Real
 
 
 @dataclass(frozen=True, init=False)
@@ -44,7 +50,7 @@ class SetCoverInstance:
         costs: Iterable[Any] | None = None,
         name: str | None = None,
     ) -> None:
-        listed = [whole_numbers("elements", tuple(members)) for members in sets]
+        listed = [whole_numbers("elements", members) for members in as_list("sets", sets)]
         size = 1 + max((element for members in listed for element in members), default=-1)
         checked = tuple(tuple(sorted(set(indices("elements", m, size)))) for m in listed)
         prices = exact_numbers("costs", [1] * len(checked) if costs is None else costs, above=0)
@@ -102,7 +108,7 @@ class GreedySetCover(ProgramFamily):
     """
 
     def __init__(self, rho: tuple[float, float] = (0.0, 3.0)) -> None:
-        space = Real("rho", *rho)
+        space = over_range("rho", rho)
         inside = space.low <= 1.0 <= space.high
         super().__init__(
             saved_share,

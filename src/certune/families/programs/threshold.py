@@ -13,10 +13,10 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
+from certune.checks import as_labels, as_list
 from certune.errors import InputError, ParameterError
 from certune.families.programs.family import ProgramFamily
-from certune.families.programs.fields import check_type, exact_numbers
-from certune.space import Real
+from certune.families.programs.fields import check_type, exact_numbers, over_range
 
 
 @dataclass(frozen=True, init=False)
@@ -40,7 +40,9 @@ class ScoredInstance:
     def __init__(
         self, scores: Iterable[Any], positive: Iterable[Any], name: str | None = None
     ) -> None:
-        known, truth = exact_numbers("scores", scores), tuple(bool(each) for each in positive)
+        known = exact_numbers("scores", scores)
+        flags = as_labels("positive", as_list("positive", positive))
+        truth = tuple(map(bool, flags.tolist())) if flags.ndim == 1 else ()
         if len(known) != len(truth) or not any(truth):
             raise InputError(
                 "a threshold needs one score for each point and a positive point, got "
@@ -116,7 +118,7 @@ class ConstrainedThreshold(ProgramFamily):
             precision = Fraction(-1)
         if not 0 <= precision <= 1:
             raise ParameterError(f"min_precision must lie in [0, 1], got {min_precision!r}")
-        space = Real("threshold", *threshold)
+        space = over_range("threshold", threshold)
         program = ThresholdProgram(precision)
         super().__init__(
             program,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from certune.checks import as_array
 from certune.errors import InputError
 from certune.families.rows import (
     check_split,
@@ -159,10 +160,7 @@ class RegressionInstance:
 
 
 def _targets(values: ArrayLike, what: str, size: int) -> FloatArray:
-    try:
-        array = np.asarray(values, dtype=np.float64) + 0.0
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be numbers: {error}") from error
+    array = as_array(what, values) + 0.0
     if array.shape != (size,):
         raise InputError(f"{what} must have one number for each of {size} rows, got {array.shape}")
     wrong = np.flatnonzero(~(np.abs(array) < 1e100))

@@ -8,6 +8,7 @@ optimum has switching times among these.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -46,7 +47,7 @@ def checked_cutoff(cutoff: Any) -> Fraction:
         exact = as_fraction(cutoff)
     except (TypeError, ValueError, OverflowError):
         exact = Fraction(0)
-    if exact <= 0:
+    if not 0 < exact <= sys.float_info.max:
         raise ParameterError(f"cutoff must be a number of seconds > 0, got {cutoff!r}")
     return exact
 
