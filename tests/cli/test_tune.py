@@ -180,6 +180,52 @@ def test_both_parameters_of_the_elastic_net(run, place):
     assert "l1_ratio = [0.5, 1.0]" in (place / "run" / "scenario.toml").read_text()
 
 
+@pytest.mark.parametrize(
+    ("options", "family"),
+    [
+        (("--cut-height", 0.5, 20), ct.ThresholdLinkage("energy", 2.0, (0.5, 20))),
+        (("--relative",), ct.ThresholdLinkage("energy", 2.0, relative=True)),
+        (
+            ("--cut-height", 0.1, 0.9, "--relative", "--method", "single"),
+            ct.ThresholdLinkage("power-mean", -np.inf, (0.1, 0.9), relative=True),
+        ),
+        (
+            ("--cut-height", 0.5, 20, "--method", "average", "--distance", "cityblock"),
+            ct.ThresholdLinkage("power-mean", 1.0, (0.5, 20)),
+        ),
+        (
+            ("--cut-height", 0.5, 20, "--method", "complete"),
+            ct.ThresholdLinkage("power-mean", np.inf, (0.5, 20)),
+        ),
+    ],
+)
+def test_the_height_of_a_cut_is_tuned_where_no_number_of_clusters_is_known(
+    run, place, options, family
+):
+    found = tuned(run, "linkage", "data", "--target", "label", *options, "--out", "run")
+    metrics = ("cityblock",) if "cityblock" in options else "euclidean"
+    instances = ct.from_csv("data/*.csv", target="label", metrics=metrics)
+    result = ct.tune(family, instances)
+    assert found["best_value"] == result.best_value
+    assert found["best_params"] == result.best_params and set(result.best_params) == {"cut_height"}
+    assert "is right" in run("check", "run/scenario.toml").stdout
+    assert tuned(run, "run/scenario.toml")["best_params"] == found["best_params"]
+    assert "verified" in run("verify", "run").stdout
+    code = json.loads((place / "run" / "findings.json").read_text())["code"]
+    scope: dict[str, object] = {}
+    exec(code, scope)
+    assert scope["result"].best_params == found["best_params"]
+
+
+def test_a_file_with_one_way_to_cut_can_be_run_with_the_other(run, place):
+    run("init", "data")
+    by_height = tuned(run, "scenario.toml", "--cut-height", 0.5, 20, "--out", "run")
+    assert set(by_height["best_params"]) == {"cut_height"}
+    assert "alpha" not in (place / "run" / "scenario.toml").read_text()
+    by_number = tuned(run, "run/scenario.toml", *FAST)
+    assert set(by_number["best_params"]) == {"alpha"}
+
+
 def test_arrays_as_instances(run, place):
     for number, instance in enumerate(ct.datasets.random_clustering(3, 3, 4)):
         np.savez(place / f"{number}.npz", points=instance.points, target=instance.target)
@@ -280,6 +326,7 @@ def test_the_report_is_written_again(run, place):
     assert (place / "other.html").read_text() == before
 
 
+HEIGHT = ("tune", "linkage", "data", "--target=label", "--cut-height", "1", "5")
 MISTAKES = {
     ("tune", "linkag", "data", "--target", "label"): "no family 'linkag'; did you mean 'linkage'?",
     ("tune", "linkage", "hole.csv", "--target", "label"): (
@@ -337,6 +384,17 @@ MISTAKES = {
     ("show", "data"): "no run directory",
     ("report", "data"): "no run directory",
     ("verify", "data"): "has no scenario.toml",
+    (
+        *HEIGHT,
+        "--kind",
+        "energy",
+    ): "the tree is that of one --method (ward, average, complete, single): leave out --kind",
+    (*HEIGHT, "--alpha", "1", "2"): "leave out --alpha",
+    (*HEIGHT, "--objective", "cut"): "leave out --objective",
+    (*HEIGHT, "--k", "3"): "--k has no meaning where the height of the cut is tuned",
+    (*HEIGHT[:4], "--method", "ward"): "--method is for trees that are cut at a tuned height",
+    (*HEIGHT[:5], "5", "1"): "cut_height must be a range (low, high) of heights from 0 on",
+    (*HEIGHT[:5], "-5", "1"): "--relative tunes a share",
     ("resume", "data"): "there is nothing to continue",
     ("open", "data"): "no run directory",
     ("init", "empty"): "the folder empty is empty",

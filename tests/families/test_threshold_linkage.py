@@ -11,6 +11,7 @@ from sklearn.cluster import AgglomerativeClustering
 
 import certune as ct
 from certune.errors import InputError, ParameterError
+from certune.families.linkage import company
 from certune.families.linkage.cut_heights import CutHeights, CutTree
 from certune.testing import check_family
 
@@ -209,7 +210,21 @@ def test_tuned_with_a_certificate_to_an_estimator():
     assert model.n_clusters is None and model.cut_height == result.best_params["cut_height"]
     labels = model.fit_predict(instances[4].points)
     assert np.array_equal(labels, family.solve(instances[4], result.best_params).labels)
-    assert "ward (cut)" in result.baselines
+    # What they are told and the tuned height is not stands in their names.
+    assert {"ward (told k)", "k-means (told k)"} <= result.baselines.keys()
+
+
+def test_company_is_named_by_what_it_is_told(monkeypatch):
+    def apart(points, k=None):
+        return np.arange(len(points))
+
+    methods = {"k-means": apart, "HDBSCAN": apart}
+    monkeypatch.setattr(company, "point_methods", lambda: methods)
+    points = [[0.0, 1.0], [1.0, 1.5], [7.0, 2.0], [8.0, 2.5]]
+    instance = ct.ClusteringInstance(points, target=[0, 0, 1, 1])
+    found = ct.ThresholdLinkage("energy", 2.0, relative=True).company(instance)
+    told = [f"{method} (told k)" for method in (*company.METHODS, "k-means")]
+    assert list(found) == [*told, "HDBSCAN"]
 
 
 def test_a_choice_of_exponents():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from certune.errors import ParameterError
+from certune.suggestions import suggested
 
 if TYPE_CHECKING:
     from certune.families.base import Family
@@ -54,8 +56,32 @@ class FamilyCommand:
         return read_instance(path, self.task)
 
 
+# Trees that are cut at a height: how they are grown, as scipy and scikit-learn name it.
+METHODS: Mapping[str, tuple[str, float]] = {
+    "ward": ("energy", 2.0),
+    "average": ("power-mean", 1.0),
+    "complete": ("power-mean", math.inf),
+    "single": ("power-mean", -math.inf),
+}
+BY_HEIGHT = ("cut_height", "relative", "method")
+BY_NUMBER = ("kind", "alpha", "objective", "other_alpha", "weights")
+# Options that say the same in two ways: where one of a group is given, those of the other are not.
+EITHER_OR: Sequence[tuple[Sequence[str], Sequence[str]]] = (
+    (("C",), ("lam",)),
+    (BY_HEIGHT, BY_NUMBER),
+)
+
+
+def tunes_height(options: Mapping[str, Any]) -> bool:
+    """Whether these options of linkage tune the height of a cut, for any number of clusters."""
+    return "cut_height" in options or bool(options.get("relative"))
+
+
 def _linkage_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
     """Energies with a plain cut, which have Ward's method in them."""
+    if tunes_height(given):
+        whole = {"cut_height": [0.0, 1.0]} if given.get("relative") else {}
+        return {"method": "ward", **whole}
     kind = given.get("kind", "energy")
     if kind == "energy":
         return {"kind": kind, "alpha": [0.1, 4.0], "objective": "cut"}
@@ -65,6 +91,13 @@ def _linkage_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
 def _linkage(options: dict[str, Any]) -> Family:
     from certune.families.linkage import Linkage
 
+    if tunes_height(options):
+        return _linkage_by_height(options)
+    if "method" in options:
+        raise ParameterError(
+            "--method is for trees that are cut at a tuned height: add --cut-height LOW HIGH or "
+            "--relative, or name the linkages with --kind"
+        )
     kind, objective = options["kind"], options["objective"]
     alpha = tuple(options["alpha"])
     others, weights = options.get("other_alpha", ()), options.get("weights")
@@ -76,6 +109,23 @@ def _linkage(options: dict[str, Any]) -> Family:
         raise ParameterError("--other-alpha is for --kind product, which has several exponents")
     n_metrics = options.get("n_metrics")
     return Linkage(kind, alpha, weights=weights, n_metrics=n_metrics, objective=objective)
+
+
+def _linkage_by_height(options: dict[str, Any]) -> Family:
+    from certune.families.linkage import ThresholdLinkage
+
+    for key in BY_NUMBER:
+        if key in options:
+            raise ParameterError(
+                "where the height of the cut is tuned, the tree is that of one --method "
+                f"({', '.join(METHODS)}): leave out {option_of(key)}"
+            )
+    method = options["method"]
+    if method not in METHODS:
+        raise ParameterError(f"there is no method {method!r}{suggested(method, METHODS)}")
+    return ThresholdLinkage(
+        *METHODS[method], options["cut_height"], relative=options.get("relative", False)
+    )
 
 
 def _labeling_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +161,7 @@ def _regression(options: dict[str, Any]) -> Family:
 
 FAMILIES: Mapping[str, FamilyCommand] = {
     "linkage": FamilyCommand(
-        ("kind", "alpha", "objective", "other_alpha", "weights"),
+        (*BY_NUMBER, *BY_HEIGHT),
         _linkage_defaults,
         _linkage,
         "clustering",
@@ -157,7 +207,7 @@ _FAMILY_OPTION = click.option(
 _OPTIONS = [
     click.option("--kind", type=click.Choice(["power-mean", "min-max", "product", "energy"]),
                  help="Which linkages; energy by default, which has Ward's method in it."),
-    click.option("--alpha", type=float, nargs=2,
+    click.option("--alpha", type=float, nargs=2, metavar="LOW HIGH",
                  help="Range of the exponent of linkage (0.1 to 4 by default for energy, -10 to 10 "
                  "else) or of the weight of the penalty of regression (0.001 to 1000)."),
     click.option("--objective", type=click.Choice(["k-median", "k-means", "k-center", "cut"]),
@@ -167,7 +217,14 @@ _OPTIONS = [
                  help="Fixed exponent of a further metric of product linkage; once for each."),
     click.option("--weights", type=click.Choice(["tune"]),
                  help="Tune the weights of several distances of linkage as well."),
-    click.option("--sigma", type=float, nargs=2,
+    click.option("--cut-height", type=float, nargs=2, metavar="LOW HIGH",
+                 help="Where the number of clusters is not known: range of the height at which "
+                 "trees of linkage are cut, like distance_threshold in scikit-learn."),
+    click.option("--relative", is_flag=True, default=None,
+                 help="The height is a share of that of the last merge; 0 to 1 by default."),
+    click.option("--method", type=click.Choice(list(METHODS)),
+                 help="Which tree is cut at that height; ward by default."),
+    click.option("--sigma", type=float, nargs=2, metavar="LOW HIGH",
                  help="Range of the bandwidth of labeling; 0.1 to 10 by default."),
     click.option("--neighbors", "n_neighbors", type=int,
                  help="Join each point of labeling to so many nearest ones only."),
@@ -179,17 +236,25 @@ _OPTIONS = [
     click.option("--positive", is_flag=True, default=None,
                  help="Coefficients of the lasso or of the elastic net must not be negative."),
     click.option("--max-error", type=float,
-                 help="A squared error that is as bad as any; by default of the targets' size."),
-    click.option("--lam", type=float, nargs=2,
-                 help="Range of its weight; 0.0001 to 10 by default."),
-    click.option("--C", "C", type=float, nargs=2,
+                 help="A squared error that is as bad as any; by default twice the variance of the "
+                 "targets."),
+    click.option("--lam", type=float, nargs=2, metavar="LOW HIGH",
+                 help="Range of the weight of the penalty of logistic regression; 0.0001 to 10 by "
+                 "default."),
+    click.option("--C", "C", type=float, nargs=2, metavar="LOW HIGH",
                  help="Range of scikit-learn's C, instead of --lam."),
     click.option("--metric", type=click.Choice(METRICS),
                  help="Score of logistic regression, log-loss by default, or of linear "
                  "regression, r2."),
     click.option("--standardize", is_flag=True, default=None,
-                 help="Shift and scale the columns of logistic regression."),
+                 help="Shift and scale the columns, for linkage, labeling and logistic "
+                 "regression."),
 ]  # fmt: skip
+
+
+def option_of(key: str) -> str:
+    """Return the option that gives a setting of a family."""
+    return "--neighbors" if key == "n_neighbors" else f"--{key.replace('_', '-')}"
 
 
 def family_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -223,6 +288,5 @@ def chosen_family(name: str, options: dict[str, Any]) -> Family:
     given = given_settings(options)
     for key in given:
         if key not in command.options:
-            shown = "neighbors" if key == "n_neighbors" else key.replace("_", "-")
-            raise click.UsageError(f"--{shown} does not belong to --family {name}")
+            raise click.UsageError(f"{option_of(key)} does not belong to --family {name}")
     return command.make(given)

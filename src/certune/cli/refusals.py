@@ -60,7 +60,7 @@ def in_options(message: str) -> str:
         value = found[2] or found[3] or found[4]
         return f"--{found[1]}" + (f" {shlex.quote(value)}" if value else "")
 
-    message = _ARGUMENT.sub(option, message)
+    message = _ARGUMENT.sub(option, message).replace("relative=True", "--relative")
     return _KIND.sub(r"(--kind \1)", _ALPHA.sub(r"--alpha \1 \2", message))
 
 

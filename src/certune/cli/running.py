@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from certune.aggregates import Mean, Minimum, aggregate_of
-from certune.cli.families import FAMILIES
+from certune.cli.families import FAMILIES, tunes_height
 from certune.cli.scenario import Scenario
 from certune.cli.spoken_warnings import warnings_in_words
 from certune.data.csv_file import read_csv
@@ -84,6 +84,11 @@ def make_family(scenario: Scenario, instances: Sequence[Any] = ()) -> Family:
     for key in options:
         if key not in command.options:
             raise ParameterError(f"{name} has no option {key!r}{suggested(key, command.options)}")
+    if name == "linkage" and tunes_height(options) and scenario.data.get("k"):
+        raise ParameterError(
+            "--k has no meaning where the height of the cut is tuned: it decides how many clusters "
+            "there are"
+        )
     if name == "linkage" and options.get("weights") == "tune":
         options["n_metrics"] = len(scenario.data.get("distances") or ["euclidean"])
     if name == "regression" and options.get("metric") == "squared-error":

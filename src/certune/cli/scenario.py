@@ -43,7 +43,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 FAMILY_KEYS: Mapping[str, str] = {
     "name": TEXT, "kind": TEXT, "alpha": RANGE, "objective": TEXT, "other_alpha": NUMBERS,
-    "weights": TEXT,
+    "weights": TEXT, "cut_height": RANGE, "relative": FLAG, "method": TEXT,
     "sigma": RANGE, "n_neighbors": NUMBER, "penalty": TEXT, "lam": RANGE, "C": RANGE,
     "metric": TEXT, "standardize": FLAG, "l1_ratio": NUMBER_OR_RANGE, "max_error": NUMBER,
     "positive": FLAG,

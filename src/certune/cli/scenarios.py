@@ -54,6 +54,8 @@ def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool)
     )
     columns = ", ".join(list(table.columns)[:12])
     comments = {
+        "family.objective": "if the number of clusters is not known: cut_height = [low, high], or "
+        "relative = true, instead of kind, alpha and objective",
         "data.files": f"{len(files)} file{'s' * (len(files) != 1)}, {table.n_rows} rows in "
         f"{files[0].name}",
         "data.target": f"columns: {columns}",

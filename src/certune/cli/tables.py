@@ -11,7 +11,11 @@ LISTS = ("features", "categorical", "distances")
 SETTINGS = ("target", *LISTS, "k", "cv", "encoding", "delimiter")
 
 _OPTIONS = [
-    click.option("--target", help="Column with the true cluster or class of every row."),
+    click.option(
+        "--target",
+        help="Column with the true cluster, class or value of every row; for labeling, empty cells "
+        "are labels that are not known.",
+    ),
     click.option(
         "--features",
         multiple=True,

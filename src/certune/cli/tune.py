@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from certune.cli.families import FAMILIES, given_settings, settings_of_families
+from certune.cli.families import EITHER_OR, FAMILIES, given_settings, settings_of_families
 from certune.cli.refusals import WrittenPath, refusing
 from certune.cli.scenario import Scenario, read_scenario
 from certune.cli.tables import settings_of_tables, table_settings
@@ -27,6 +27,7 @@ Examples:
   certune tune regression houses.csv --target price --penalty l1
   certune tune labeling points.csv --target label --sigma 0.2 5
   certune tune linkage data/*.csv --target label --aggregate cvar:0.1
+  certune tune linkage data/*.csv --target label --cut-height 0.5 20
   certune tune mymodule:family data/
   certune tune run/scenario.toml --out again/
 """
@@ -195,9 +196,11 @@ def _over_file(
     sections: dict[str, dict[str, Any]],
 ) -> Scenario:
     files = {"files": list(data)} if data else {}
-    # C and lam are two names of one parameter: the one that is given counts.
-    replaced = {"C": "lam", "lam": "C"}
-    left_out = {replaced[key] for key in settings if key in replaced}
+    left_out: set[str] = set()
+    for one, other in EITHER_OR:
+        for given, replaced in ((one, other), (other, one)):
+            if any(key in settings for key in given):
+                left_out.update(replaced)
     family = {key: value for key, value in stored.family.items() if key not in left_out}
     return Scenario(
         {**family, **settings},

@@ -1,7 +1,7 @@
 """What a user would have taken without tuning: other clusterings of the same instance.
 
 Tuned linkages are shown in this company, so that nobody takes the optimum of a family for the best
-that there is.  All of them get the number of clusters k.
+that there is.  All of them but HDBSCAN get the number of clusters k.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ Labels = NDArray[np.int64]
 METHODS = ("single", "average", "complete", "ward")
 STARTS = 3  # of k-means, of which the best counts
 MOST_ROUNDS = 100
+FIND_K = frozenset({"HDBSCAN"})
+
+
+def named_by_knowledge(name: str) -> str:
+    """Return the name for the company of a family that is not told the number of clusters."""
+    return name if name in FIND_K else f"{name.removesuffix(' (cut)')} (told k)"
 
 
 def plain_cuts(distances: NDArray[np.float64], k: int) -> dict[str, Labels]:

@@ -24,6 +24,7 @@ from certune.dual import PiecewiseFunction
 from certune.errors import ParameterError, UndecidedError
 from certune.families.base import Family, Params
 from certune.families.floats import last_float
+from certune.families.linkage.company import named_by_knowledge
 from certune.families.linkage.course import Course, make_course
 from certune.families.linkage.cut_heights import CutHeights, CutTree
 from certune.families.linkage.family import Linkage
@@ -149,7 +150,9 @@ class ThresholdLinkage(Family):
 
     def __repr__(self) -> str:
         weights = self._linkage.weights
-        parts = [repr(self.kind), f"alpha={self._parameters.alphas[0]}"]
+        alpha = self.fixed_params["alpha"]
+        shown = f"{alpha}" if math.isfinite(alpha) else f"float('{alpha}')"
+        parts = [repr(self.kind), f"alpha={shown}"]
         parts.append(f"cut_height={self._range}")
         if self.relative:
             parts.append("relative=True")
@@ -179,10 +182,11 @@ class ThresholdLinkage(Family):
         return {"0.7 of the top": {"cut_height": USUAL_SHARE}} if self.relative else {}
 
     def company(self, instance: ClusteringInstance) -> dict[str, Fraction | None]:
-        """Utilities of what people take if they know the number of clusters; see `Linkage`."""
-        return Linkage("power-mean", 1.0, self._linkage.weights, utility=self.utility).company(
-            instance
-        )
+        """Utilities of what people take, by names that say who is told the number of clusters."""
+        family = Linkage("power-mean", 1.0, self._linkage.weights, utility=self.utility)
+        return {
+            named_by_knowledge(name): utility for name, utility in family.company(instance).items()
+        }
 
     def instance_sizes(self, instance: Any) -> tuple[int, ...]:
         """Numbers of points, metrics and clusters, as far as there are any."""
