@@ -39,6 +39,18 @@ def test_a_dendrogram_is_the_tree():
     assert len(coloured) == n - len(set(tree.labels.tolist()))
 
 
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_tree_that_is_cut_at_a_height_shows_that_height(relative):
+    [instance] = ct.datasets.random_clustering(1, n_clusters=3, n_per_cluster=7, spread=0.5)
+    limits = (0.05, 0.95) if relative else (0.5, 20)
+    result = ct.tune(ct.ThresholdLinkage("energy", 2.0, limits, relative=relative), [instance])
+    drawn = portrait_of(result)
+    below = [joint for joint in drawn["joints"] if joint[4] < drawn["cut"]]
+    assert 0 < len(below) < len(drawn["joints"])
+    assert below == [joint for joint in drawn["joints"] if joint[5] >= 0]
+    assert "the line is the height of the cut" in page_of(findings_of(result))
+
+
 def test_true_clusters_have_the_numbers_of_those_that_were_found():
     [instance] = ct.datasets.random_clustering(1, n_clusters=3, n_per_cluster=7, spread=0.1)
     family = ct.Linkage(alpha=(-2, 2))

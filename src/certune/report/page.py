@@ -177,7 +177,8 @@ def _portrait(findings: Findings) -> str:
     if portrait is None:
         return ""
     title, label, caption = PORTRAITS[portrait["kind"]]
-    told = f"{caption} {portrait['instance']} is typical: its score is nearest to the mean."
+    cut = " Merges at or above the line are undone: the line is the height of the cut."
+    told = f"{caption}{cut if 'cut' in portrait else ''} {portrait['instance']} is typical: its score is nearest to the mean."
     figure = figure_of("portrait", label.format(instance=portrait["instance"]), told)
     return f"<section><h2>{title} at the optimum</h2>{figure}</section>"
 

@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from certune.errors import CertuneError
 from certune.families.base import Family
 from certune.families.graph_ssl import HarmonicLabeling
-from certune.families.linkage import Linkage
+from certune.families.linkage import Linkage, ThresholdLinkage
 from certune.families.logistic import RegularizedLogistic
 from certune.families.regression import RegularizedRegression
 from certune.report.curves import even_places
@@ -46,7 +46,7 @@ def portrait_of(result: Any, columns: Sequence[str] = ()) -> dict[str, Any] | No
     -------
     dict or None
         ``kind`` is "dendrogram", "path" or "graph", ``instance`` the name of the instance; what
-        else there is depends on the kind.
+        else there is depends on the kind. Trees that are cut at a tuned height have it as ``cut``.
     """
     utilities = np.array([float(value) for value in result.evaluation.utilities])
     number = int(np.argmin(np.abs(utilities - utilities.mean())))
@@ -64,8 +64,14 @@ def portrait_of(result: Any, columns: Sequence[str] = ()) -> dict[str, Any] | No
 def _drawn(
     family: Family, instance: Any, result: Any, columns: Sequence[str]
 ) -> dict[str, Any] | None:
-    if isinstance(family, Linkage) and instance.n_points <= MOST_LEAVES:
-        return dendrogram(family.solve(instance, result.best_params), instance.target)
+    is_tree = isinstance(family, (Linkage, ThresholdLinkage))
+    if is_tree and instance.n_points <= MOST_LEAVES:
+        tree = family.solve(instance, result.best_params)
+        drawn = dendrogram(tree, instance.target)
+        if isinstance(family, ThresholdLinkage):
+            unit = max(tree.heights, default=0.0) if family.relative else 1.0
+            drawn["cut"] = float(result.best_params["cut_height"] * unit)
+        return drawn
     if isinstance(family, HarmonicLabeling) and instance.n_points <= MOST_NODES:
         return label_graph(family, instance, result.best_params)
     is_linear = isinstance(family, (RegularizedLogistic, RegularizedRegression))

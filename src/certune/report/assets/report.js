@@ -206,14 +206,16 @@
 
   // What the algorithm does at the optimum: a tree, a path of coefficients or a graph.
   const portraits = {
-    dendrogram: ({ joints, leaves }) => {
+    dendrogram: ({ joints, leaves, cut }) => {
       // Where a few merges are far above all others, their logarithms leave something to be seen.
       const heights = joints.map((j) => j[4]).sort((a, b) => a - b), n = leaves.length;
       const middle = heights[heights.length >> 1], floor = 10 ** Math.floor(Math.log10((heights.find((h) => h > 0) || 1) / 1.5));
       const skewed = middle > 0 && heights[heights.length - 1] > 20 * middle;
       const raised = (h) => skewed ? Math.log10(Math.max(h, floor) / floor) : h;
       const lowered = (v) => skewed ? floor * 10 ** v : v;
-      const top = raised(heights[heights.length - 1]) || 1;
+      const top = Math.max(raised(heights[heights.length - 1]), cut === undefined ? 0 : raised(cut)) || 1;
+      const line = cut === undefined ? undefined : { symbol: "none", silent: true, label: { show: false },
+        lineStyle: { color: colour("optimum"), width: 2, type: "dashed" }, data: [{ yAxis: raised(cut) }] };
       return {
         grid: { left: narrow() ? 56 : 70, right: 18, top: 12, bottom: 30 },
         tooltip: tooltip({ formatter: (p) => p.seriesIndex === 0 ? `merge at ${shown(lowered(p.data[4]))}` : `point ${p.data[0] + 1} from the left: cluster ${p.data[2] + 1}${p.data[3] < 0 ? "" : `, truly ${p.data[3] + 1}`}` }),
@@ -227,7 +229,7 @@
               const points = [at(api.value(0), api.value(2)), at(api.value(0), api.value(4)), at(api.value(1), api.value(4)), at(api.value(1), api.value(3))];
               return { type: "polyline", shape: { points }, style: { stroke: shade(api.value(5)), fill: "none", lineWidth: 1.5 } };
             } },
-          { type: "custom", progressive: 0, data: leaves.map((leaf, i) => [i, -0.03 * top, ...leaf]), encode: { x: 0, y: 1 }, clip: true,
+          { type: "custom", progressive: 0, markLine: line, data: leaves.map((leaf, i) => [i, -0.03 * top, ...leaf]), encode: { x: 0, y: 1 }, clip: true,
             renderItem: (params, api) => {
               const [cx, cy] = api.coord([api.value(0), api.value(1)]);
               return { type: "circle", shape: { cx, cy, r: Math.max(1.5, Math.min(4.5, 0.35 * api.size([1, 0])[0])) }, style: { fill: shade(api.value(3) < 0 ? api.value(2) : api.value(3)) } };
