@@ -13,7 +13,7 @@ def test_a_result_and_an_evaluation_have_cards():
     text = result._repr_html_()
     assert "StepFamily: OPTIMAL" in text and "x in [0.5, 1]" in text
     others = [StepInstance((0.25,), (Fraction(0), Fraction(1)), name="b")]
-    assert "mean utility over 1 instances" in result.evaluate(others)._repr_html_()
+    assert "mean utility over 1 instance:" in result.evaluate(others)._repr_html_()
 
 
 def test_values_are_a_line_in_a_shell_and_a_card_in_a_notebook():

@@ -21,7 +21,7 @@ from certune.report.markup import (
     verdict_section,
 )
 from certune.report.tables import table_of_instances
-from certune.report.verdict import shown, shown_estimate, shown_params, verdict
+from certune.report.verdict import count_of, shown, shown_estimate, shown_params, verdict
 
 
 def write_report(path: str | PathLike[str], findings: Findings) -> None:
@@ -55,7 +55,7 @@ def page_of(findings: Findings) -> str:
     ]
     about = (
         f'<span class="status {tone}">{text_of(findings.status)}</span> '
-        f"{findings.n_instances} instances, {findings.elapsed:.1f} s, "
+        f"{count_of(findings.n_instances, 'instance')}, {findings.elapsed:.1f} s, "
         f"{text_of(findings.created)}"
     )
     return framed(
@@ -85,9 +85,9 @@ def _landscape(findings: Findings) -> str:
     )
     line = "" if findings.n_free == 1 else ", along a line through the best setting"
     caption = (
-        f"Exact {findings.measure} of {findings.n_finished} instances{line}. Shaded: the "
-        "optimal set, and the widest plateau. Hover for values, drag the slider or pinch to zoom, "
-        "press a name to hide it."
+        f"Exact {findings.measure} of {count_of(findings.n_finished, 'instance')}{line}. Shaded: "
+        "the optimal set, and the widest plateau. Hover for values, drag the slider or pinch to "
+        "zoom, press a name to hide it."
     )
     note = ""
     if findings.n_free > 2:
@@ -177,8 +177,9 @@ def _portrait(findings: Findings) -> str:
     if portrait is None:
         return ""
     title, label, caption = PORTRAITS[portrait["kind"]]
-    cut = " Merges at or above the line are undone: the line is the height of the cut."
-    told = f"{caption}{cut if 'cut' in portrait else ''} {portrait['instance']} is typical: its score is nearest to the mean."
+    if "cut" in portrait:
+        caption += " Merges at or above the line are undone: the line is the height of the cut."
+    told = f"{caption} {portrait['instance']} is typical: its score is nearest to the mean."
     figure = figure_of("portrait", label.format(instance=portrait["instance"]), told)
     return f"<section><h2>{title} at the optimum</h2>{figure}</section>"
 

@@ -133,7 +133,7 @@ def _recommended(findings: Findings) -> Answer:
     return Answer(
         "What should I use?",
         f"{shown_params(findings.best_params)}: {findings.measure} "
-        f"{shown(findings.best_value)} over {_count(findings.n_instances, 'instance')}.",
+        f"{shown(findings.best_value)} over {count_of(findings.n_instances, 'instance')}.",
         "good",
     )
 
@@ -141,7 +141,7 @@ def _recommended(findings: Findings) -> Answer:
 def _proved(findings: Findings) -> Answer:
     where = _range(findings)
     comparison = "above" if findings.greater_is_better else "below"
-    n = _count(findings.n_instances, "instance")
+    n = count_of(findings.n_instances, "instance")
     if findings.status == "OPTIMAL":
         within = f" (up to {findings.gap:.1g})" if findings.gap else ""
         return Answer(
@@ -191,8 +191,8 @@ def _better(findings: Findings) -> Answer | None:
         text = f"Not at all: {count} as good, {', '.join(equal)} ({shown(value)}).{rest}"
         return Answer("How much better than the defaults?", text, "plain")
     text = (
-        f"It is not: {name} reaches {shown(value)}, outside the range or another algorithm: widen "
-        f"the range to include it, or use {name}.{rest}"
+        f"It is not: {name} reaches {shown(value)}, another algorithm or a setting outside the "
+        f"range: use it, or widen the range if it is a setting.{rest}"
     )
     return Answer("How much better than the defaults?", text, "warning")
 
@@ -244,7 +244,7 @@ def _held_out(findings: Findings) -> Answer:
             "One measurement says nothing about the spread.",
             "plain",
         )
-    where = _count(n, "held-out table" if held.groups else "held-out instance")
+    where = count_of(n, "held-out table" if held.groups else "held-out instance")
     if held.groups:
         where += f", {len(held.instances)} folds,"
     text = (
@@ -282,7 +282,7 @@ def _plateau(findings: Findings) -> Answer | None:
     where = f"[{shown(widest[0], 5)}, {shown(widest[1], 5)}]"
     wide = f"The optimal set is {where}, {_percent(share)} of the range"
     if len(findings.region) > 1:
-        wide += f", and {_count(len(findings.region) - 1, 'further interval')}"
+        wide += f", and {count_of(len(findings.region) - 1, 'further interval')}"
     if touched:
         low, high = wider_range(findings)
         ends = " and ".join({"low": "lower", "high": "upper"}[end] for end in touched)
@@ -322,7 +322,7 @@ def _more(findings: Findings) -> Answer | None:
     if found.optimism > findings.robust_loss:
         tone, conclusion = "plain", ". More instances would help."
     elif findings.n_instances < FEW_TUNING:
-        few = _count(findings.n_instances, "instance")
+        few = count_of(findings.n_instances, "instance")
         tone, conclusion = "plain", f", by cross-validation; but {few} tell little: use more."
     else:
         tone, conclusion = "good", ": more instances would change little."
@@ -346,7 +346,8 @@ def _listed(scores: Mapping[str, float]) -> str:
     return "; ".join(f"{name} {shown(score)}" for name, score in scores.items())
 
 
-def _count(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 instance", "2 instances"."""
     return f"{number} {noun}{'s' * (number != 1)}"
 
 

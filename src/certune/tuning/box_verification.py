@@ -20,6 +20,7 @@ from certune.cards import Carded
 from certune.dual import aggregated
 from certune.errors import CertificateError, ParameterError
 from certune.families.base import Family
+from certune.guarantees.records import counted
 from certune.scores import Score
 from certune.space import Simplex
 from certune.tuning.box_certificate import BoxCertificate
@@ -90,7 +91,7 @@ class BoxVerificationReport(Carded):
         bound = f"the {self.score.bound_name} {float(self.score.of(self.upper_bound)):.6g}"
         proved = "optimality" if self.optimal else bound
         return (
-            f"certificate verified: {proved} on {self.n_instances} instances, best "
+            f"certificate verified: {proved} on {counted(self.n_instances, 'instance')}, best "
             f"{self.aggregate} {float(self.score.of(self.best_value)):.6g}; {self.n_boxes} boxes "
             f"proved again, {self.n_runs} plain runs agree, {self.elapsed:.1f} s"
         )

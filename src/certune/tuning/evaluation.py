@@ -19,6 +19,7 @@ from certune.checks import as_n_jobs
 from certune.deadline import Stop
 from certune.errors import CertuneError, UndecidedError
 from certune.families.base import Family
+from certune.guarantees.records import counted
 from certune.scores import Score
 from certune.tuning.executors import Crew
 from certune.tuning.instances import failure_of, instance_name
@@ -106,7 +107,7 @@ class Evaluation(Carded):
         reached = {"tuned": self.value, **self.baselines}
         parts = [f"{name} {self.score.of(value):.6g}" for name, value in reached.items()]
         what = self.criterion.words(str(self.score))
-        return f"{what} over {self.n_instances} instances: {', '.join(parts)}"
+        return f"{what} over {counted(self.n_instances, 'instance')}: {', '.join(parts)}"
 
 
 def mean_of(utilities: Sequence[Fraction]) -> Fraction:

@@ -21,6 +21,7 @@ from certune.dual.codec import MOST_BITS
 from certune.errors import CertificateError, InputError
 from certune.families.base import Family
 from certune.files import read_text
+from certune.guarantees.records import counted
 from certune.scores import Score
 from certune.stages import stage
 from certune.tuning.box_certificate import BoxCertificate
@@ -86,7 +87,7 @@ class VerificationReport(Carded):
         bound = f"the {self.score.bound_name} {float(self.score.of(self.upper_bound)):.6g}"
         proved = "optimality" if self.optimal else bound
         return (
-            f"certificate verified: {proved} on {self.n_instances} instances, best "
+            f"certificate verified: {proved} on {counted(self.n_instances, 'instance')}, best "
             f"{self.aggregate} {float(self.score.of(self.best_value)):.6g} on {self.n_covered} of "
             f"them; {self.n_pieces} pieces and {self.n_gaps} gaps proved again, {self.n_runs} "
             f"plain runs agree, {self.elapsed:.1f} s"
