@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 RIGHT = """\
@@ -34,6 +35,18 @@ def test_what_init_writes_can_be_checked_and_tuned(run, place, family, data, tar
     assert "is right" in run("check", "scenario.toml").stdout
     assert json.loads(run("tune", "scenario.toml", "--json", "-q").stdout)["proved"]
     assert "exists" in run("init", data, exit_code=1).stderr
+
+
+@pytest.mark.parametrize(("family", "known"), [("labeling", 4), ("logistic", 3)])
+def test_init_takes_as_many_folds_as_the_rarest_class_allows(run, place, family, known):
+    rng = np.random.default_rng(0)
+    labels = ["a"] * 12 + ["b"] * known
+    unknown = [""] * 9 if family == "labeling" else []
+    lines = [f"{x:.3f},{label}" for label in labels + unknown for x in [rng.normal()]]
+    (place / "few.csv").write_text("\n".join(["x,label", *lines]) + "\n")
+    run("init", "few.csv", "--family", family)
+    assert f"cv = {known}  # the rarest class" in (place / "scenario.toml").read_text()
+    assert "is right" in run("check", "scenario.toml").stdout
 
 
 def test_options_go_before_the_file(run, place):

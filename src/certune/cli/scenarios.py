@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 TARGET_NAMES = ("target", "label", "labels", "class", "y", "truth", "species", "diagnosis")
 MOST_CLASSES = 30
+FOLDS = 5
 
 
 @click.command(
@@ -46,9 +48,10 @@ def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool)
     files = files_of(data)
     table = read_csv(files[0])
     target = likely_target(table)
+    folds = _folds(family, table, target)
     scenario = Scenario(
         {"name": family, **_settings(family)},
-        {"files": [str(item) for item in data], "target": target, **_folds(family)},
+        {"files": [str(item) for item in data], "target": target, **folds},
         {"holdout": 0.25, "seed": 0} if len(files) > 3 else {},
         {"timeout": 60},
     )
@@ -59,6 +62,7 @@ def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool)
         "data.files": f"{len(files)} file{'s' * (len(files) != 1)}, {table.n_rows} rows in "
         f"{files[0].name}",
         "data.target": f"columns: {columns}",
+        "data.cv": "the rarest class has no more rows" if folds.get("cv") != FOLDS else "",
         "split.holdout": "share of the instances to judge the result on",
         "run.timeout": "seconds",
     }
@@ -111,5 +115,14 @@ def _settings(family: str) -> dict[str, object]:
     return {**FAMILIES[family].defaults({}), **scaled}
 
 
-def _folds(family: str) -> dict[str, object]:
-    return {} if family == "linkage" else {"cv": 5}
+def _folds(family: str, table: Table, target: str) -> dict[str, int]:
+    """Return the number of folds: no more than the rarest class has rows whose label is known."""
+    from certune.data.table import is_missing
+
+    if family == "linkage":
+        return {}
+    if family == "regression":
+        return {"cv": FOLDS}
+    cells = table.column(target)
+    counts = Counter(map(str, cells[~is_missing(cells)].tolist()))
+    return {"cv": max(2, min((FOLDS, *counts.values())))}
