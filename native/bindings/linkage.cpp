@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -275,6 +276,7 @@ Panels panels_of(const RealTable& bounds, const Matrix<const bool>& may_tie) {
            "may_tie must have the shape of panels.");
     for (std::size_t i = 0; i < bounds.shape(0); ++i) {
         expect(bounds(i, 0) <= bounds(i, 1), "Panels must not end before they begin.");
+        expect(std::isfinite(bounds(i, 1) - bounds(i, 0)), "Panels must have finite widths.");
     }
     return {view_of(bounds), view_of(may_tie)};
 }
@@ -333,6 +335,7 @@ nb::object solve_at_(const BoundProblem& bound, double t, RealTable values, doub
                      const nb::callable& answer, const NearAlpha& near, const Stop& stop) {
     expect_near(bound, near);
     expect_square(values, bound.pairs.first.shape(0), "values must be a square matrix.");
+    expect(error >= 0.0, "error must not be negative.");
     auto found = unlocked(stop, [&](StopToken& token) {
         return with_layer(bound, near, answer, token, [&](ExactLayer& exact) {
             return solve_at(bound.problem, {t, view_of(values), error}, exact, token);
@@ -388,8 +391,10 @@ nb::tuple ranked_leaves_(std::tuple<RealTable, IntegerTable, RealTable> leaves, 
     }
     for (std::size_t i = 0; i < splits.shape(0); ++i) {
         const auto own = static_cast<double>(i);
-        expect(splits(i, column::before) < own && splits(i, column::after) < own,
-               "Splits must come after those above them.");
+        for (const int side : {column::before, column::after}) {
+            expect(splits(i, side) >= no_split && splits(i, side) < own,
+                   "Splits must come after those above them.");
+        }
     }
     RankedIntervals found = ranked_leaves({view_of(intervals), view_of(info), view_of(splits)},
                                           span_of(ranks), highest, view_of(ranges));

@@ -303,7 +303,7 @@ class FollowedParts {
         std::vector<std::int64_t> sorted = labels;
         std::sort(sorted.begin(), sorted.end());
         sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-        expect(sorted.front() == 0 && sorted.back() + 1 == std::ssize(sorted) && sorted.size() > 1,
+        expect(sorted.front() == 0 && sorted.back() == std::ssize(sorted) - 1 && sorted.size() > 1,
                "Labels must be numbers from 0 on, of two clusters at least.");
         return labels;
     }
@@ -385,7 +385,7 @@ std::vector<std::int64_t> costs_of(int objective, Matrix<const std::int64_t> ref
     expect_points(n_points);
     expect_square(reference, n_points);
     expect_below(objective, 3);
-    expect_below(k - 1, n_points);
+    expect(k >= 1 && static_cast<std::size_t>(k) <= n_points, "k must be between 1 and n.");
     NodesOfPoints nodes(n_points);
     Costs costs({static_cast<Objective>(objective), view_of(reference), k}, nodes.tree);
     std::vector<std::int64_t> found;

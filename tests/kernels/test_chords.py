@@ -109,11 +109,14 @@ def test_chords_of_a_union_are_averages_and_their_error_is_charged(some):
 
 
 def test_some_chords_are_filled_and_others_kept():
+    # The same place is filled twice: for all clusters, then from another pair and for some of them.
     _, parts, alive = random_parts(2)
-    p, q = [x for x in range(COUNT) if x not in alive][:2]
-    nodes = range(COUNT + 1)
+    p, q, r, s = [x for x in range(COUNT) if x not in alive][:4]
+    node = parts.unite(r, s, list(range(COUNT)), False)
+    nodes = range(node + 1)
     before = {(a, b): keys(parts, a, b) for a in nodes for b in nodes if a != b}
-    node = parts.unite(p, q, alive, True)
+    parts.begin_again(True)
+    assert parts.unite(p, q, alive, True) == node
     changed = {(a, b) for (a, b), key in before.items() if keys(parts, a, b) != key}
     assert changed == {pair for c in alive for pair in ((node, c), (c, node))}
 

@@ -149,3 +149,41 @@ def test_a_tree_that_cannot_be_decided_is_an_error():
         tied_values(6), singles(6), pruning(6), at, Layers(lambda *_: sweeping.UNKNOWN)
     )
     assert unknown is None
+
+
+def spread_values(n):
+    """Values of pairs that differ, as distances with alpha = 1 have."""
+    values = np.random.default_rng(3).uniform(1.0, 2.0, (n, n))
+    return values + values.T
+
+
+@pytest.mark.parametrize("error", [1.0, 2.0, 1e308, np.inf])
+def test_values_whose_signs_are_unknown_decide_nothing(error):
+    at = 1.0, spread_values(6), error
+    assert solve_at(tied_values(6), singles(6), pruning(6), at, Layers(lambda *_: 2)) is None
+
+
+@pytest.mark.parametrize("value", [-1.0, -1e308, np.nan])
+def test_values_that_are_no_distances_decide_nothing(value):
+    # With an error as coarse as this, values are compared by their bits.
+    at = 1.0, spread_values(6), 1e-5
+    values = spread_values(6)
+    values[2, 4] = values[4, 2] = value
+    layers = Layers(lambda *_: -1)
+    assert solve_at(tied_values(6), singles(6), pruning(6), at, layers) is not None
+    at = 1.0, values, 1e-5
+    assert solve_at(tied_values(6), singles(6), pruning(6), at, layers) is None
+
+
+@pytest.mark.parametrize("error", [-1e-3, -1e308, np.nan])
+def test_errors_that_are_none_are_refused(error):
+    at = 1.0, spread_values(6), error
+    with pytest.raises(ValueError, match="error must not be negative"):
+        solve_at(tied_values(6), singles(6), pruning(6), at, Layers(lambda *_: 2))
+
+
+@pytest.mark.parametrize("panel", [(-np.inf, 1.0), (1.0, np.inf), (-1e308, 1e308)])
+def test_panels_without_a_finite_width_are_refused(panel):
+    panels = np.array([panel]), PANELS[1]
+    with pytest.raises(ValueError, match="finite widths"):
+        search(tied_values(6), singles(6), pruning(6), panels, 0.25, Layers(lambda *_: 2))

@@ -50,6 +50,16 @@ bool all_positive(const double* numbers, std::size_t count) {
     return std::all_of(numbers, numbers + count, [](double number) { return number > 0.0; });
 }
 
+// The same for values at a point, which may be 0.
+bool none_negative(const Frame& frame) {
+    for (int x = 0; x < frame.slots; ++x) {
+        for (int z = 0; z < x; ++z) {
+            if (!(*frame.record(x, z) >= 0.0)) return false;
+        }
+    }
+    return true;
+}
+
 Reading build_moving(const Frame& frame, const Source& source, std::span<const std::int64_t> labels,
                      Interval interval, StopToken& stop) {
     const ModelPlan plan = plan_models(source, labels, interval);
@@ -145,11 +155,12 @@ Reading build_point_frame(const Frame& frame, const Source& source,
     Reading reading;
     reading.form = form_of(source.kind, source.pairs.mode);
     reading.power = source.pairs.power;
-    reading.error = error;
+    reading.error = error < 1.0 ? error : infinity;  // or signs are unknown, and so is the order
     reading.sign = order_sign(reading.power, source.span < 0.0, {t, t});
     reading.kind = kind_of_values(source.kind, reading.sign);
     if (is_polynomial(reading.form)) {
         build_point_averages({frame.data, frame.slots, true}, values, labels);
+        if (reading.form == Form::average && !none_negative(frame)) reading.error = infinity;
     } else {
         build_logs(frame, source, labels, stop);
         build_point_extremes(frame, values, labels);
