@@ -1,6 +1,8 @@
 #include "numeric/double_double.h"
 
 #include <array>
+#include <cmath>
+#include <limits>
 
 namespace certune::numeric {
 
@@ -11,6 +13,8 @@ constexpr double log2_first = 0x1.62e42feep-1;
 constexpr double log2_second = 0x1.a39ef35793c76p-33;
 constexpr double log2_third = 0x1.cc01f97b57a08p-87;
 
+constexpr double largest_exponent = 640.0;
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 constexpr int halvings = 9;
 
 // 1 / k! for k = 9, ..., 2.
@@ -35,6 +39,7 @@ constexpr std::array<DoubleDouble, 8> inverse_factorials = {{
 // because p ends at |p| <= 0.42 and halves from step to step. That makes 2.2 (20 + 27) 2^-103 <
 // 2^-96, and one sum more.
 DoubleDouble exp(DoubleDouble x) {
+    if (!(std::abs(x.high) <= largest_exponent)) return {no_number, no_number};
     const double k = std::nearbyint(x.high / 0.6931471805599453);
     DoubleDouble r = x + DoubleDouble{-k * log2_first, 0.0};
     r = r + -exact_product(k, log2_second);

@@ -50,11 +50,12 @@ inline DoubleDouble operator*(DoubleDouble x, DoubleDouble y) {
     return fast_sum(product.high, product.low + mixed);
 }
 
-// exp(x) for |x| <= 640, with a relative error of at most `exp_error`.
+// exp(x) for |x| <= 640, with a relative error of at most `exp_error`; no number for others.
 inline constexpr double exp_error = 0x1p-94;
 DoubleDouble exp(DoubleDouble x);
 
-// log(x) for |log x| <= 640, with an absolute error of at most `log_error`.
+// log(x) for |log x| <= 640, with an absolute error of at most `log_error`; no number for
+// others.
 inline constexpr double log_error = 0x1p-92;
 DoubleDouble log(double x);
 

@@ -241,3 +241,14 @@ def test_logarithms_and_powers_have_twice_the_digits():
             high, low = parts.accurate_exp(x, y)
             exact = (arb(x) + arb(y)).exp()
             assert abs((arb(high) + arb(low)) / exact - 1) < arb(2) ** -94, (x, y)
+
+
+@pytest.mark.parametrize("exponent", [641.0, -641.0, 1e308, -1e308, math.inf, math.nan])
+def test_powers_beyond_their_range_are_no_numbers(exponent):
+    # Near ties then leave the question to the next layer.
+    assert all(map(math.isnan, parts.accurate_exp(exponent, 0.0)))
+
+
+@pytest.mark.parametrize("x", [0.0, 5e-324, 1e-279, 1e279, math.inf, -1.0, math.nan])
+def test_logarithms_beyond_their_range_are_no_numbers(x):
+    assert all(map(math.isnan, parts.accurate_log(x)))
