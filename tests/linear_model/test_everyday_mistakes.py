@@ -106,7 +106,7 @@ def test_one_class_in_a_fold_is_named():
     ordered = np.sort(LABELS)
     with pytest.raises(ct.InputError, match=r"fold \d: y must have at least two classes.*stratif"):
         LogisticRegressionCV(Cs=(0.1, 1.0), cv=KFold(2)).fit(X[np.argsort(LABELS)], ordered)
-    with pytest.raises(ct.InputError, match="class 'no' has 1 rows, too few for 3 folds"):
+    with pytest.raises(ct.InputError, match="class 'no' has 1 row, and folds need 2"):
         ct.folds(X[:4], ["yes", "yes", "yes", "no"], cv=3)
 
 

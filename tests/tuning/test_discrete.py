@@ -195,7 +195,6 @@ class WholeSteps(StepFamily):
         (lambda: FAMILY.run(INSTANCES[0], {"k": 9, "a": 1, "rule": "loose"}), "'k' must be"),
         (lambda: FAMILY.run(INSTANCES[0], {"k": 1, "a": 1, "rule": "x"}), "one of 'strict'"),
         (lambda: FAMILY.trace(INSTANCES[0]), "family.slices"),
-        (lambda: FAMILY.structure(INSTANCES[0]), "family.slices"),
         (lambda: FAMILY.dual(INSTANCES[0]), "family.slices"),
         (lambda: ct.tune(WholeSteps(), []), "no slices"),
         (lambda: ct.tune_stream(FAMILY, INSTANCES), "family.slices"),

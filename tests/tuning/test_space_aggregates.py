@@ -149,6 +149,10 @@ def test_a_run_directory_keeps_each_search_by_itself(tmp_path):
     class Counting(TableFamily):
         calls = 0
 
+        @property
+        def fingerprint(self):
+            return FAMILY.fingerprint
+
         def bound_on_box(self, instance, box, reuse=None):
             Counting.calls += 1
             return super().bound_on_box(instance, box, reuse)
@@ -309,8 +313,7 @@ def test_a_choice_of_families_with_one_and_several_parameters(aggregate, tmp_pat
     other = Criterion.checked(ct.Quantile(0.77), None, 3)
     mixed = dataclasses.replace(proofs[name], criterion=other).sealed()
     forged = dataclasses.replace(honest, proofs={**honest.proofs, name: mixed}).sealed()
-    message = "maximised different things" if len(proofs) > 1 else "is not what|does not follow"
-    with pytest.raises(ct.CertificateError, match=message):
+    with pytest.raises(ct.CertificateError, match="maximised different|is not what|does not follow"):
         ct.verify(forged, choice, items)
     again = ct.tune(choice, items, run_dir=tmp_path, **wishes)
     assert again.certificate == honest
