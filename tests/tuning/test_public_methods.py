@@ -127,3 +127,56 @@ def test_every_public_method_answers(kind, name, results):
             CHECKS[name](result)
     else:
         assert CHECKS[name](result), name
+
+
+RUNTIMES = [ct.RuntimeInstance({"a": 1.0, "b": 5.0}), ct.RuntimeInstance({"a": 9.0, "b": 2.0})]
+
+
+@pytest.fixture(scope="module")
+def other_results(random_instances):
+    """One of each kind of result that is no `TuningResult`."""
+    steps = random_instances(4)
+    return {
+        "ChoiceResult": ct.tune(ct.Choice({"first": StepFamily(), "second": StepFamily()}), steps),
+        "StreamResult": ct.tune_stream(StepFamily(), steps),
+        "ScheduleResult": ct.best_schedule(RUNTIMES, 10),
+    }
+
+
+def saved(result):
+    """The result of a stream from its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        result.save(Path(folder) / "stream.json")
+        return (Path(folder) / "stream.json").read_text()
+
+
+# Where the arguments differ from those above.
+OTHER_CHECKS = CHECKS | {
+    "best_value": lambda r: r.best_value == float(r.best_value_exact),
+    "certificate": lambda r: ct.verify(r.certificate, r.choice, r.best.instances) is not None,
+    "evaluate": lambda r: (
+        len(r.evaluate(RUNTIMES)) == 2
+        if isinstance(r, ct.ScheduleResult)
+        else r.evaluate(r.best.instances).n_instances
+    ),
+    "instance_names": lambda r: r.instance_names == r.best.instance_names,
+    "to_frame": lambda r: len(r.to_frame()) > 0,
+    "upper_bound": lambda r: r.upper_bound >= r.best_value,
+    "upper_bound_exact": lambda r: r.upper_bound_exact >= r.best_value_exact,
+    "best": lambda r: r.best is not None,
+    "n_computed": lambda r: r.n_computed >= 1,
+    "n_functions": lambda r: r.n_functions >= r.n_computed,
+    "save": lambda r: saved(r),
+    "par10_of": lambda r: r.par10_of(0.5) is not None,
+}
+
+
+@pytest.mark.parametrize("kind", ["ChoiceResult", "StreamResult", "ScheduleResult"])
+def test_every_public_method_of_other_results_answers(kind, other_results):
+    result = other_results[kind]
+    assert type(result).__name__ == kind
+    for name in sorted(public_names(result)):
+        try:
+            assert OTHER_CHECKS[name](result), name
+        except ct.CertuneError as refusal:
+            assert name in REFUSED, refusal
