@@ -313,7 +313,8 @@ def test_a_choice_of_families_with_one_and_several_parameters(aggregate, tmp_pat
     other = Criterion.checked(ct.Quantile(0.77), None, 3)
     mixed = dataclasses.replace(proofs[name], criterion=other).sealed()
     forged = dataclasses.replace(honest, proofs={**honest.proofs, name: mixed}).sealed()
-    with pytest.raises(ct.CertificateError, match="maximised different|is not what|does not follow"):
+    words = "maximised different|is not what|does not follow"
+    with pytest.raises(ct.CertificateError, match=words):
         ct.verify(forged, choice, items)
     again = ct.tune(choice, items, run_dir=tmp_path, **wishes)
     assert again.certificate == honest

@@ -140,6 +140,18 @@ def test_optimum_is_the_best_cell(seed, count):
     assert result.baselines == {"corner": float(corner)}
 
 
+@pytest.mark.parametrize("easy", [1, SLICE + 1])
+def test_instances_that_reach_everything_on_a_part_do_not_hide_the_others(easy):
+    """Boxes across the border of that part have the highest bound from them, however small."""
+    half = np.zeros((SIZE + 1, SIZE + 1))
+    half[: SIZE // 2] = 100
+    shifts = (0.37, 0.41, 0.43, 0.47, 0.53)
+    instances = [*(Table(half, shift) for shift in shifts[:easy]), *tables(3, high=60)]
+    result = ct.tune(TableFamily(), instances, max_nodes=2000, progress=False)
+    assert result.status is ct.Status.OPTIMAL
+    assert result.best_value_exact == best_mean(instances)
+
+
 def test_best_region_is_a_box_of_the_best_value():
     instances = tables(2)
     (box,) = ct.tune(TableFamily(), instances).best_region
