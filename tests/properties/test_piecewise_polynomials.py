@@ -291,7 +291,7 @@ def test_a_point_between_two_gaps():
         ({"errors": [-1.0]}, "errors finite and >= 0"),
         ({"coefficients": [[np.nan]]}, "must be finite"),
         ({"coefficients": [1.0]}, "2 dimension"),
-        ({"coefficients": "no"}, "must be floats"),
+        ({"coefficients": "no"}, "must be numbers"),
         ({"stops": [-1.0]}, "in order"),
         ({"scale": "cubic"}, "scale must be one of"),
         ({"scale": "log"}, "positive domain"),

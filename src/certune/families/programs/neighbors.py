@@ -68,7 +68,7 @@ class NeighborInstance:
 
 def _plain(what: str, labels: Iterable[Any]) -> tuple[Any, ...]:
     """Labels without numpy's scalar types."""
-    listed = as_list(what, labels)
+    listed = list(labels) if isinstance(labels, str) else as_list(what, labels)
     return tuple(label.item() if isinstance(label, np.generic) else label for label in listed)
 
 
