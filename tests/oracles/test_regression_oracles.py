@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import ElasticNet, Lasso, Ridge, enet_path
@@ -148,6 +148,7 @@ def test_the_lasso_path_is_right_in_rational_arithmetic():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([1.0, 0.9, 0.3]))
+@example(126, 1.0)  # the range begins where the first coefficient enters
 def test_paths_with_ties_and_copies_are_optimal(seed, ratio):
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(3, 12)), int(rng.integers(1, 9))
@@ -174,6 +175,20 @@ def test_paths_with_ties_and_copies_are_optimal(seed, ratio):
         np.testing.assert_allclose(
             data.rows @ found, data.rows @ plain[:, 0], atol=1e-6 * (1 + np.abs(targets).max())
         )
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.7])
+def test_ranges_may_end_at_any_event(ratio):
+    features = RNG.integers(-4, 5, size=(15, 5)).astype(float)
+    targets = RNG.integers(-9, 10, size=15).astype(float)
+    gram = Gram(CentredData(ct.RegressionInstance(features, targets), fit_intercept=True))
+    whole = net_path(gram, ratio, 1e-3, 50.0)
+    assert len(whole) > 4
+    for number, piece in enumerate(whole[1:], start=1):
+        part = net_path(gram, ratio, 1e-3, piece.low)
+        assert part[0].low == 1e-3 and part[-1].high == piece.low
+        faces = [sorted(p.face.active.tolist()) for p in part]
+        assert faces == [sorted(p.face.active.tolist()) for p in whole[:number]]
 
 
 def test_more_columns_than_rows():

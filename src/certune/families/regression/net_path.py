@@ -252,13 +252,14 @@ def net_path(gram: Gram, ratio: float, low: float, high: float) -> list[NetPiece
     start = largest_alpha(gram, ratio)
     nothing = Face(gram, ratio, np.empty(0, dtype=np.intp), np.empty(0))
     face, alpha = nothing, high
-    if start < high:
+    if start <= high:
         alpha = max(start, low)
-        pieces.append(NetPiece(alpha, high, nothing))
+        if alpha < high:
+            pieces.append(NetPiece(alpha, high, nothing))
         if alpha > low:
             face = _after(nothing, alpha, int(np.argmin(nothing.slacks(np.array([alpha]))[1][0])))
     else:
-        face = face_at(gram, ratio, high)
+        face = _just_below(face_at(gram, ratio, high), high)
     while alpha > low:
         if len(pieces) > MOST_FACES:
             raise _stuck(alpha)
@@ -277,7 +278,6 @@ def _after(face: Face, alpha: float, column: int) -> Face:
     If the simple exchange is not optimal just below, because several events happen together, the
     face is looked for there.
     """
-    below = np.array([alpha * (1.0 - BELOW)])
     kept = face.active != column
     if not kept.all():
         changed = Face(face.gram, face.ratio, face.active[kept], face.signs[kept])
@@ -286,11 +286,16 @@ def _after(face: Face, alpha: float, column: int) -> Face:
         changed = face
     else:
         changed = entered(face, column, alpha)
-    if not changed.is_singular:
-        [held], [to_go] = changed.slacks(below)
-        if held.min(initial=0.0) >= 0.0 and to_go.min(initial=0.0) >= -UNIT * alpha:
-            return changed
-    return exchanged(face if changed.is_singular else changed, float(below[0]))
+    return _just_below(face if changed.is_singular else changed, alpha)
+
+
+def _just_below(face: Face, alpha: float) -> Face:
+    """Return the face, or, if an event at alpha ends it there, the one that is optimal below."""
+    below = alpha * (1.0 - BELOW)
+    [held], [to_go] = face.slacks(np.array([below]))
+    if held.min(initial=0.0) >= 0.0 and to_go.min(initial=0.0) >= -UNIT * alpha:
+        return face
+    return exchanged(face, below)
 
 
 def _next_event(face: Face, alpha: float, low: float) -> tuple[float, int | None]:
