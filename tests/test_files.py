@@ -132,11 +132,11 @@ def test_what_is_no_plain_file_is_never_replaced(tmp_path, kind, monkeypatch):
 
 
 def test_a_name_that_no_file_can_have_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"cannot write 'a\\x00b': embedded null byte"):
+    with pytest.raises(InputError, match=r"cannot write 'a\\x00b': .*embedded null"):
         write_whole("a\0b", b"")
-    with pytest.raises(InputError, match=r"cannot read 'a\\x00b': embedded null byte"):
+    with pytest.raises(InputError, match=r"cannot read 'a\\x00b': .*embedded null"):
         read_text("a\0b")
-    with pytest.raises(InputError, match="embedded null byte"):
+    with pytest.raises(InputError, match="embedded null"):
         ct.save_instances([1.0], "a\0b")
-    with pytest.raises(InputError, match="embedded null byte"):
+    with pytest.raises(InputError, match="embedded null"):
         ct.OnlineTuner(ct.testing.StepFamily(), 5, 0, state="a\0b")
