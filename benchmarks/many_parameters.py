@@ -15,6 +15,7 @@
 
     python benchmarks/many_parameters.py [--draws 10] [--seconds 20] [--skip-peers]
     python benchmarks/many_parameters.py --data FOLDER --case power-mean:100:2:20 [--limit 300]
+    python benchmarks/many_parameters.py --case graph:150:2:1
     python benchmarks/many_parameters.py --parallel-surfaces
     python benchmarks/many_parameters.py --race-only --draws 3 --seconds 30
 """
@@ -301,22 +302,39 @@ def image_instances(folder, n_points, n_metrics, count, seed=0):
     return instances
 
 
+def graph_case(n_points, count):
+    """Five classes of scikit-learn's digits, three labels each, over (sigma, weight)."""
+    import certune as ct
+
+    family = ct.HarmonicLabeling(sigma=(0.3, 3), weights="tune", n_metrics=2)
+    return family, ct.datasets.digits_labeling(
+        count,
+        n_classes=5,
+        n_per_class=n_points // 5,
+        n_labeled_per_class=3,
+        metrics=("sqeuclidean", "cityblock"),
+    )
+
+
 def closing_case(folder, case, limit, n_jobs):
     """Seconds of CPU until the gap of one case is 0, or how far it got."""
     import certune as ct
 
     kind, n_points, n_metrics, count = case.split(":")
-    energy = kind == "energy"
-    family = ct.Linkage(
-        kind,
-        alpha=(0.1, 4.0) if energy else (0.5, 8.0),
-        weights="tune",
-        n_metrics=int(n_metrics),
-        objective="cut" if energy else "k-median",
-    )
-    instances = image_instances(folder, int(n_points), int(n_metrics), int(count))
-    for instance in instances:
-        _ = instance.distances, instance.pair_codes
+    if kind == "graph":
+        family, instances = graph_case(int(n_points), int(count))
+    else:
+        energy = kind == "energy"
+        family = ct.Linkage(
+            kind,
+            alpha=(0.1, 4.0) if energy else (0.5, 8.0),
+            weights="tune",
+            n_metrics=int(n_metrics),
+            objective="cut" if energy else "k-median",
+        )
+        instances = image_instances(folder, int(n_points), int(n_metrics), int(count))
+        for instance in instances:
+            _ = instance.distances, instance.pair_codes
     started, wall, bounds = time.process_time(), time.perf_counter(), []
 
     def stop(state):

@@ -172,6 +172,21 @@ def test_unknown_labels_are_minus_one_or_empty(tmp_path):
     assert set(instances[0].class_names) >= {"a", "b"}
 
 
+def test_few_whole_numbers_are_classes_with_too_few_rows(tmp_path):
+    rows = "".join(f"{i},{i % 10 if i < 14 else -1}\n" for i in range(40))
+    path = write(tmp_path / "few.csv", f"x,y\n{rows}")
+    with pytest.raises(ct.InputError, match="class '4' has 1 row, and folds need 2"):
+        ct.from_csv(path, target="y", task="labeling", cv=2)
+
+
+def test_the_one_file_with_other_columns_is_named(tmp_path):
+    for name, columns in (("a", "x,z"), ("b", "x,y"), ("c", "x,y")):
+        write(tmp_path / f"{name}.csv", f"{columns},kind\n1,2,u\n3,4,v\n")
+    lacks = r"a.csv has no column 'y', which \S*b.csv and 1 more has; it has 'z', which the others"
+    with pytest.raises(ct.InputError, match=lacks):
+        ct.from_csv(tmp_path, target="kind")
+
+
 def test_many_rows_are_read_and_a_matrix_of_them_is_refused(tmp_path):
     lines = "\n".join(f"{i},{i % 2}" for i in range(100_000))
     path = write(tmp_path / "big.csv", f"x,kind\n{lines}\n")
@@ -216,6 +231,16 @@ MISTAKES = {
     "encoding": (csv_text(), {"encoding": "utf-99"}, "is not known"),
     "categorical": (csv_text(), {"categorical": ["q"]}, "categorical= has 'q'"),
     "few labels": ("x,y\n1,\n2,a\n", {"target": "y", "task": "labeling"}, "at least 2"),
+    "numbers as classes": (
+        "x,y\n" + "".join(f"{i},{i + 0.5}\n" for i in range(9)),
+        {"target": "y", "task": "classification"},
+        "has 9 different numbers in 9 rows, and classes repeat",
+    ),
+    "many whole numbers as classes": (
+        "x,y\n" + "".join(f"{i},{7 * i}\n" for i in range(60)),
+        {"target": "y", "task": "labeling"},
+        "predict the numbers with task regression",
+    ),
     "folds": (
         "x,y\n" + "".join(f"{i},{i < 2}\n" for i in range(9)),
         {"target": "y", "task": "classification"},
@@ -237,10 +262,10 @@ def test_a_mistake_is_named_with_its_remedy(tmp_path, case):
 
 
 def test_files_that_are_not_there(tmp_path):
-    with pytest.raises(ct.InputError, match="the folder .* is empty"):
+    with pytest.raises(ct.InputError, match="the folder .* is empty; name the folder"):
         ct.from_csv(tmp_path, target="kind")
     write(tmp_path / "a.xlsx", "PK\x03\x04")
-    with pytest.raises(ct.InputError, match="no CSV file: the folder .* has a.xlsx"):
+    with pytest.raises(ct.InputError, match="no CSV file .*: .* has a.xlsx; name the folder"):
         ct.from_csv(tmp_path, target="kind")
     with pytest.raises(ct.InputError, match=r"no file matches .*\*.csv.* has a.xlsx"):
         ct.from_csv(tmp_path / "*.csv", target="kind")

@@ -9,7 +9,9 @@ from scipy.optimize import linprog
 
 import certune as ct
 from certune.box import Box
+from certune.dual import PiecewiseFunction
 from certune.families.graph_ssl.balls import ball_labels
+from certune.families.graph_ssl.symmetry import _ranks
 from certune.kernels.graph import conflicts
 from certune.testing.boxes import random_setting
 
@@ -355,3 +357,49 @@ def test_cell_map_of_bandwidth_and_weight():
         value = labeling.run_exact(instance, {"sigma": sigma, "weights": (1 - weight, weight)})
         low, high = cells.bounds_at(sigma, weight)
         assert low <= value <= high
+
+
+@pytest.mark.parametrize("instance", [blobs(3), grid(), tails()], ids=["blobs", "grid", "tails"])
+def test_outlines_enclose_functions(instance):
+    labeling, rng = family(), np.random.default_rng(3)
+    for weight in (0.3, 1.0):
+        ends = [{"sigma": sigma, "weights": (weight, 1 - weight)} for sigma in (0.2, 3.0)]
+        segment = ct.Segment(*ends)
+        outline, function = labeling.outline(instance, segment), labeling.dual(instance, segment)
+        gaps = np.concatenate([outline.breakpoints.ravel(), function.breakpoints.ravel()])
+        for t in [*rng.uniform(0, 1, 50).tolist(), *gaps.tolist()]:
+            (low, high), (least, most) = outline.enclose_exact(t), function.enclose_exact(t)
+            assert low <= least <= most <= high
+        assert outline.max_exact <= function.max_exact
+        assert outline.upper_bound_exact >= function.upper_bound_exact
+
+
+class Blurred(ct.HarmonicLabeling):
+    """Outlines that know nothing but the ends of a segment."""
+
+    def outline(self, instance, along):
+        low, high = along.low, along.high
+        ends = [self.run_exact(instance, along.at(t)) for t in (low, high)]
+        return PiecewiseFunction.from_values((low, high), (low, high), ends, [0], [1])
+
+
+def test_lines_ask_for_what_an_outline_leaves_open():
+    instance, options = blobs(3, spread=0.9), {"progress": False, "random_state": 0}
+    settings = {"sigma": (0.2, 3), "weights": "tune", "n_metrics": 2}
+    sharp = ct.tune(family(), [instance], **options)
+    blurred = ct.tune(Blurred(**settings), [instance], **options)
+    assert blurred.status is sharp.status is ct.Status.OPTIMAL
+    assert blurred.best_value == sharp.best_value == sharp.upper_bound
+
+
+def test_ranks_of_weighted_lengths_are_those_of_fractions():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        vectors = rng.integers(0, 6, (60, 2)) * rng.choice([0.1, 0.25, 1e-310, 1e150])
+        vectors[::7] = np.nextafter(vectors[::7], np.inf)
+        weights = [Fraction(float(w)) for w in rng.choice([0.1, 0.2, 0.5, 1e-12, 0.0, 3.0], 2)]
+        sums = [
+            sum(w * Fraction(x) for w, x in zip(weights, v, strict=True)) for v in vectors.tolist()
+        ]
+        rank_of = {value: rank for rank, value in enumerate(sorted(set(sums)))}
+        assert _ranks(vectors, weights).tolist() == [rank_of[value] for value in sums]

@@ -1,5 +1,7 @@
 """Functions of numpy in programs: they do what they do on floats, or refuse."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,33 @@ def test_they_do_what_they_do_on_floats(function):
 def test_they_refuse_clearly(function):
     with pytest.raises((SymbolicValueError, TypeError)):
         family_of(lambda a: 1 if function(a) is None else 0).dual(None)
+
+
+ROWS = np.array([[3, -5, 0], [2, 1, 4], [-1, 5, 3], [5, 5, -3], [-2, 0, 1]])
+
+
+def first_of_all(target, parameters):
+    a = parameters["a"]
+    scores = ROWS @ np.array([a, 1 - a, a**2])
+    wins = (scores[:, None] - scores[None, :] > 0).sum(axis=1)
+    return float(np.argmax(wins) == target)
+
+
+def looks_at_types(instance, parameters):
+    a = np.array([parameters["a"], 1.0])
+    return 1 if a.dtype == object and a[0] > 0.5 else 0
+
+
+def test_arrays_of_parameters_are_doubtful_close_to_a_tie():
+    """numpy makes an array of parameters an array of floats without errors."""
+    family = ct.ProgramFamily(first_of_all, ct.Real("a", -1, 1))
+    targets = list(range(5))
+    ct.testing.check_family(family, targets)
+    result = ct.tune(family, targets, progress=False)
+    assert ct.verify(result.certificate, family, targets).best_value == Fraction(1, 5)
+
+
+def test_programs_of_arrays_that_look_at_types_are_still_found_out():
+    family = ct.ProgramFamily(looks_at_types, ct.Real("a", 0, 1))
+    with pytest.raises(AssertionError, match="plain floats"):
+        ct.testing.check_family(family, [1, 2])

@@ -115,3 +115,13 @@ def test_families_of_ones_own_have_no_portrait():
     from certune.testing import StepFamily, StepInstance
 
     assert portrait_of(ct.tune(StepFamily(), [StepInstance((0.5,), (0, 1))])) is None
+
+
+def test_coefficients_of_several_classes_are_named_by_column_and_class():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["red", "green", "blue"], 12)
+    rows = rng.normal(size=(36, 2)) + np.repeat([[0, 0], [3, 0], [0, 3]], 12, axis=0)
+    result = ct.tune(ct.RegularizedLogistic(lam=(0.01, 1)), ct.folds(rows, labels, cv=3))
+    drawn = portrait_of(result, ("height", "width"))
+    assert drawn["kind"] == "path" and len(drawn["names"]) == len(drawn["values"]) == 6
+    assert {"height, red", "width, blue"} <= set(drawn["names"])

@@ -274,3 +274,10 @@ def test_few_instances_are_called_few_and_all_equal_defaults_named(plain):
     equal = dict.fromkeys(("first", "second"), findings.best_value)
     told = said(replace(findings, defaults={**equal, "third": -1.0}), "How much better").text
     assert "2 defaults are as good, first, second" in told and "The other defaults: third" in told
+
+
+def test_a_default_within_an_open_gap_is_not_called_better(plain):
+    findings = replace(plain[1], defaults={"Ward": plain[1].best_value + 0.1})
+    assert "It is not: Ward" in said(findings, "How much better").text
+    open_search = replace(findings, status="TIME_LIMIT", gap=0.2)
+    assert "Not known yet: Ward" in said(open_search, "How much better").text

@@ -137,7 +137,7 @@ def test_picture(tmp_path):
     [star] = [line for line in figure.axes[0].get_lines() if line.get_marker() == "*"]
     assert cells(star.get_xdata()[0], star.get_ydata()[0]) == float(cells.max_exact)
     assert figure.axes[0].get_ylabel() == "weight of cityblock"
-    assert figure.axes[1].get_ylabel() == "mean utility"
+    assert figure.axes[1].get_ylabel() == "mean clustering accuracy"
 
 
 @pytest.mark.parametrize(

@@ -61,3 +61,27 @@ def test_estimates_speak_of_the_score(tuned):
     curve = result.learning_curve(sizes=[1, 2], n_splits=3)
     assert str(curve).splitlines()[0] == f"mean {score}"
     assert f"{score.of(curve.tuning[0]):.4f}    {score.of(curve.held_out[0]):.4f}" in str(curve)
+
+
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [
+        (ct.Linkage(), "clustering accuracy"),
+        (ct.Linkage(utility="adjusted-rand"), "adjusted Rand index"),
+        (ct.Linkage(utility="normalized-mutual-info"), "normalized mutual information"),
+        (ct.ThresholdLinkage(cut_height=(0.1, 2)), "clustering accuracy"),
+        (ct.GenieClustering(), "clustering accuracy"),
+        (ct.HarmonicLabeling(sigma=(0.5, 3)), "accuracy"),
+    ],
+)
+def test_utilities_have_the_name_that_people_know(family, words):
+    assert str(family.score) == words and family.score.is_utility
+
+
+def test_a_function_of_ones_own_is_called_by_its_name():
+    def purity(target, labels):
+        return sum(int(np.bincount(target[labels == k]).max()) for k in set(labels)) / len(labels)
+
+    items = ct.datasets.random_clustering(2, n_per_cluster=4, random_state=0)
+    assert "mean purity" in str(ct.tune(ct.Linkage(utility=purity), items, progress=False))
+    assert ct.Linkage(utility=lambda target, labels: 1).score.name == "utility"

@@ -305,7 +305,7 @@ def test_a_choice_of_families_with_one_and_several_parameters(aggregate, tmp_pat
     assert result.status is ct.Status.OPTIMAL
     assert result.best_value_exact == max(found.best_value_exact for found in each)
     assert result.upper_bound_exact >= max(found.upper_bound_exact for found in each)
-    assert result.criterion.words("utility") in str(result)
+    assert result.criterion.words("clustering accuracy") in str(result)
     honest = result.certificate
     assert ct.verify(honest, choice, items).optimal
     proofs = {name: proof for name, proof in honest.proofs.items() if proof is not None}
@@ -332,10 +332,10 @@ def test_the_map_and_the_report_show_what_was_maximised(tmp_path):
         lower, upper = cells.bounds_at(float(alpha), float(weight))
         assert lower <= value <= upper
     assert max(cells.upper) <= result.upper_bound_exact
-    assert cells.plot().axes[1].get_ylabel() == "worst utility"
+    assert cells.plot().axes[1].get_ylabel() == "worst clustering accuracy"
     result.report(tmp_path / "report.html", cells=cells)
     page = (tmp_path / "report.html").read_text()
-    assert "Map of the worst utility" in page and "mean utility over" not in page
+    assert "Map of the worst clustering accuracy" in page and "utility over" not in page
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ The rule, applied to all tables together so that every instance has the same fea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -114,8 +115,7 @@ def _feature_columns(
                 raise ParameterError(f"features= has {name!r}, which is the target or the group")
     else:
         names = [name for name in first.columns if name not in excluded]
-        for table in tables[1:]:
-            _check_same_columns(first, table, excluded)
+        _check_same_columns(tables, excluded)
     if not names:
         raise InputError(f"{first.source} has no column of features beside {', '.join(excluded)}")
     return names
@@ -130,14 +130,24 @@ def _listed(names: Any, what: str) -> list[str]:
     return listed
 
 
-def _check_same_columns(first: Table, table: Table, excluded: Sequence[str]) -> None:
-    ours, theirs = (set(item.columns) - set(excluded) for item in (first, table))
-    if ours != theirs:
-        differing = sorted(ours ^ theirs)[0]
-        has, lacks = (first, table) if differing in ours else (table, first)
+def _check_same_columns(tables: Sequence[Table], excluded: Sequence[str]) -> None:
+    """Raise for the first table whose columns are not those of most tables."""
+    columns = [frozenset(table.columns) - set(excluded) for table in tables]
+    usual, count = Counter(columns).most_common(1)[0]
+    example = tables[columns.index(usual)]
+    for table, own in zip(tables, columns, strict=True):
+        if own == usual:
+            continue
+        lacking = [name for name in example.columns if name in usual - own]
+        further = [name for name in table.columns if name in own - usual]
+        others = f" and {count - 1} more" if lacking and count > 1 else ""
+        has, lacks = (example, table) if lacking else (table, example)
+        instead = (
+            f"; it has {further[0]!r}, which the others have not" if lacking and further else ""
+        )
         raise InputError(
-            f"{lacks.source} has no column {differing!r}, which {has.source} has: give all the "
-            "same columns, or name those to use with features="
+            f"{lacks.source} has no column {(lacking or further)[0]!r}, which {has.source}{others} "
+            f"has{instead}: give all the same columns, or name those to use with features="
         )
 
 

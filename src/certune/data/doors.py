@@ -187,7 +187,10 @@ def _files_named(text: str) -> list[Path]:
 def _files_in(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
     if not found:
-        raise InputError(f"the folder {folder} has no CSV file{_neighbours(folder)}")
+        raise InputError(
+            f"the folder {folder} has no CSV file ({', '.join(SUFFIXES)}){_neighbours(folder)}; "
+            "name the folder of the tables, and export spreadsheets as CSV"
+        )
     return found
 
 

@@ -21,6 +21,7 @@ from certune.suggestions import suggested
 # Distances of all pairs of points are kept: 20,000 points take 3 GB.
 MOST_POINTS = 20_000
 UNKNOWN = (-1, "-1")
+FEW_CLASSES = 50
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,23 @@ class Sample:
         if absent.any():
             raise InputError(
                 f"{first_missing(self.table, self.target, absent)}; drop these rows, or fill them"
+            )
+
+    def check_classes(self) -> None:
+        """Raise if the labels are numbers that hardly ever repeat, which are no classes.
+
+        Whole numbers may be classes of which few are known.
+        """
+        labels = self.labels[self.known()]
+        values, numeric = as_numbers(labels)
+        if not numeric.all():
+            return
+        different, most = len(np.unique(values)), 2 if (values % 1 != 0).any() else FEW_CLASSES
+        if different > most and 2 * different > len(labels):
+            raise InputError(
+                f"{self.table.source}: column {self.target!r} has {different} different numbers in "
+                f"{len(labels)} rows, and classes repeat: name another target, or predict the "
+                "numbers with task regression (certune tune regression)"
             )
 
     def numbers(self) -> NDArray[np.float64]:
@@ -93,6 +111,7 @@ def labeling(
             f"{sample.table.source}: column {sample.target!r} has {np.count_nonzero(known)} known "
             "labels, and labeling needs at least 2: -1 and an empty cell mean unknown"
         )
+    sample.check_classes()
     points = _standardized(sample.features) if standardize else sample.features
     # In a file of words -1 is a text; labeling_folds takes None for every unknown label.
     labels = sample.labels.copy()
@@ -107,6 +126,7 @@ def labeling(
 def classification(sample: Sample, *, cv: int = 5, random_state: int | None = None) -> list[Any]:
     """Make a classification instance for each fold."""
     sample.check_known()
+    sample.check_classes()
     labels = np.array(sample.labels.tolist())
     return list(folds(sample.features, labels, cv, name=sample.name, random_state=random_state))
 

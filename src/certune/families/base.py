@@ -369,6 +369,20 @@ class Family(ABC):
             Function of t on the segment's domain, equal to `run` at ``along.at(t)``.
         """
 
+    def outline(self, instance: Any, along: Segment) -> DualFunction:
+        """Utility on a segment as `dual` has it, but with gaps where that would take long.
+
+        Bounds hold in the gaps as everywhere. A search that looks for something better than what
+        it has asks `dual` about those gaps only in which that may be. By default the same as
+        `dual`.
+        """
+        return self.dual(instance, along)
+
+    @property
+    def has_outline(self) -> bool:
+        """Whether `outline` takes less time than `dual`."""
+        return False
+
     @property
     def line_names(self) -> tuple[str, ...] | None:
         """Parameters along which `dual` goes, one at a time; None if it goes along any segment."""

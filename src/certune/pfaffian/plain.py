@@ -27,12 +27,15 @@ class PlainRun:
     ----------
     doubtful : bool
         Whether rounding may have changed the way it went.
+    untracked : bool
+        Whether numbers have lost their errors on the way: an array of numpy that is made of
+        parameters holds Python's own floats.
     """
 
-    __slots__ = ("doubtful",)
+    __slots__ = ("doubtful", "untracked")
 
     def __init__(self) -> None:
-        self.doubtful = False
+        self.doubtful = self.untracked = False
 
 
 class PlainFloat(float):
@@ -59,11 +62,15 @@ class PlainFloat(float):
         self.error, self.run = error, run
         return self
 
+    def __float__(self) -> float:
+        self.run.untracked = True
+        return float.__float__(self)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return elementwise(ufunc, method, inputs, options)
 
     def __reduce__(self) -> Any:
-        return float, (float(self),)
+        return float, (_bare(self),)
 
     def __copy__(self) -> PlainFloat:
         return self
@@ -90,7 +97,7 @@ class PlainFloat(float):
         if answer is not NotImplemented and second is not None and math.isfinite(second):
             error = self.error + _error(other)
             if error > 0.0:
-                self._doubt_within(float(self) - second, error)
+                self._doubt_within(_bare(self) - second, error)
         return answer
 
     def __eq__(self, other: object) -> Any:
@@ -171,43 +178,43 @@ class PlainFloat(float):
         if value is NotImplemented:
             return value
         try:
-            spread = error(float(self), second, self.error, _error(other))
+            spread = error(_bare(self), second, self.error, _error(other))
         except (OverflowError, ZeroDivisionError, ValueError):
             spread = math.inf
         # Sums do not underflow: a tiny one is exact, and so is a product with an exact 0.
-        if abs(value) < _TINY and float(self) and second and operation not in _SUMS:
+        if abs(value) < _TINY and _bare(self) and second and operation not in _SUMS:
             spread += _TINY
         return self._result(value, spread)
 
     def __neg__(self) -> PlainFloat:
-        return PlainFloat(-float(self), self.error, self.run)
+        return PlainFloat(-_bare(self), self.error, self.run)
 
     def __pos__(self) -> PlainFloat:
         return self
 
     def __abs__(self) -> PlainFloat:
-        return PlainFloat(abs(float(self)), self.error, self.run)
+        return PlainFloat(abs(_bare(self)), self.error, self.run)
 
     # Whole numbers, each with a doubt close to a jump
 
     def __floor__(self) -> int:
-        self._doubt_near_whole(float(self))
-        return math.floor(float(self))
+        self._doubt_near_whole(_bare(self))
+        return math.floor(_bare(self))
 
     def __ceil__(self) -> int:
-        self._doubt_near_whole(float(self))
-        return math.ceil(float(self))
+        self._doubt_near_whole(_bare(self))
+        return math.ceil(_bare(self))
 
     def __trunc__(self) -> int:
-        self._doubt_near_whole(float(self))
-        return math.trunc(float(self))
+        self._doubt_near_whole(_bare(self))
+        return math.trunc(_bare(self))
 
     __int__ = __trunc__
 
     def __round__(self, ndigits: Any = None) -> Any:
         scale = 1.0 if ndigits is None else 10.0**ndigits
-        self._doubt_near_whole(float(self) * scale + 0.5, scale)
-        value = round(float(self), ndigits)
+        self._doubt_near_whole(_bare(self) * scale + 0.5, scale)
+        value = round(_bare(self), ndigits)
         return value if ndigits is None else PlainFloat(value, _UNIT * abs(value), self.run)
 
     def __floordiv__(self, other: Any) -> Any:
@@ -233,7 +240,7 @@ class PlainFloat(float):
 
     def is_integer(self) -> bool:
         """Tell whether the value is a whole number."""
-        self._doubt_near_whole(float(self))
+        self._doubt_near_whole(_bare(self))
         return float.is_integer(self)
 
     def _doubt_near_whole(self, value: float, scale: float = 1.0) -> None:
@@ -265,12 +272,12 @@ class PlainFloat(float):
 
     def function(self, on_floats: Callable[[float], float]) -> Any:
         """Apply a function of one number; its slope is estimated from its values nearby."""
-        value = on_floats(float(self))
-        step = max(self.error, _UNIT * abs(float(self)))
+        value = on_floats(_bare(self))
+        step = max(self.error, _UNIT * abs(_bare(self)))
         spread = 0.0
         for side in (-step, step):
             try:
-                spread = max(spread, abs(on_floats(float(self) + side) - value))
+                spread = max(spread, abs(on_floats(_bare(self) + side) - value))
             except (ValueError, OverflowError, ZeroDivisionError):
                 self.run.doubtful = True
         spread = 2.0 * spread + _UNIT * abs(value)
@@ -278,6 +285,10 @@ class PlainFloat(float):
 
 
 _SUMS = (float.__add__, float.__sub__, float.__rsub__)
+
+
+# The number without its error, and without a note that the error is lost.
+_bare = float.__float__
 
 
 def _plain(other: Any) -> Any:
@@ -288,7 +299,7 @@ def _plain(other: Any) -> Any:
 
 def _number(other: Any) -> float | None:
     if isinstance(other, float):
-        return float(other)
+        return _bare(other)
     if hasattr(other, "as_integer_ratio") or hasattr(other, "__index__"):
         try:
             return float(other)

@@ -135,7 +135,36 @@ def run_on_floats(
     if not isinstance(output, PlainFloat):
         output = PlainFloat(float(output), 2.0**-50 * abs(float(output)), run)
     pythons = _run_on_pythons_floats(function, instance, parameters)
-    return output if pythons is None else PlainFloat(pythons, output.error, run)
+    if pythons is None:
+        return output
+    spread = output.error
+    if run.untracked:
+        spread = max(spread, _spread_nearby(function, instance, parameters, pythons))
+    return PlainFloat(pythons, spread, run)
+
+
+def _spread_nearby(
+    function: Program, instance: Any, parameters: Mapping[str, Any], value: float
+) -> float:
+    """Return how much the value changes where a parameter is a little smaller or larger.
+
+    For runs in which numpy has taken errors from numbers: a comparison that rounding can change
+    changes also there, and then the run tells nothing.
+    """
+    spread = 0.0
+    floats = _floats(parameters, float)
+    for name, own in floats.items():
+        entries = own if isinstance(own, tuple) else (own,)
+        for place, entry in enumerate(entries):
+            if not isinstance(entry, float):
+                continue
+            for side in (-_NEARBY, _NEARBY):
+                near: Any = entry + side * max(1.0, abs(entry))
+                if isinstance(own, tuple):
+                    near = (*own[:place], near, *own[place + 1 :])
+                found = _run_on_pythons_floats(function, instance, {**floats, name: near})
+                spread = math.inf if found is None else max(spread, abs(found - value))
+    return spread
 
 
 def _run_on_pythons_floats(
@@ -151,6 +180,10 @@ def _run_on_pythons_floats(
             return float(function(instance, _floats(parameters, float)))
     except Exception:  # such as a numpy function of objects, which asks them for a method
         return None
+
+
+# Far more than roundings add up to, and little beside the distance of most points to a change.
+_NEARBY = 2.0**-26
 
 
 def _floats(parameters: Mapping[str, Any], kind: Callable[[float], float]) -> dict[str, Any]:

@@ -162,12 +162,18 @@ def coefficient_lines(
     name = result.segment.name
     places = even_places(result.landscape, True, PATH_PLACES)
     models = [family.solve(instance, {name: float(place)}) for place in places]
-    values = np.array([model.coef for model in models]).T
+    # Several classes have a row of coefficients each.
+    values = np.array([np.ravel(model.coef) for model in models]).T
     largest = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:MOST_COEFFICIENTS]
+    names = [
+        columns[k] if k < len(columns) else f"column {k + 1}" for k in range(instance.X.shape[1])
+    ]
+    if len(values) > len(names):
+        names = [f"{name}, {label}" for label in instance.classes for name in names]
     return {
         "kind": "path",
         "places": places.tolist(),
-        "names": [columns[k] if k < len(columns) else f"column {k + 1}" for k in largest.tolist()],
+        "names": [names[k] for k in largest.tolist()],
         "values": values[largest].tolist(),
         "n_others": len(values) - len(largest),
     }

@@ -190,6 +190,11 @@ def _better(findings: Findings) -> Answer | None:
         count = "a default is" if len(equal) == 1 else f"{len(equal)} defaults are"
         text = f"Not at all: {count} as good, {', '.join(equal)} ({shown(value)}).{rest}"
         return Answer("How much better than the defaults?", text, "plain")
+    if findings.status != "OPTIMAL" and -gain <= findings.gap:
+        text = (
+            f"Not known yet: {name} reaches {shown(value)}, and the gap is larger than that.{rest}"
+        )
+        return Answer("How much better than the defaults?", text, "warning")
     text = (
         f"It is not: {name} reaches {shown(value)}, another algorithm or a setting outside the "
         f"range: use it, or widen the range if it is a setting.{rest}"

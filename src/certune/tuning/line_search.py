@@ -231,13 +231,47 @@ class LineSearch:
 
     def _searched(self, segment: Segment) -> tuple[dict[str, Any], Fraction, Fraction] | None:
         """Return the best setting on a line, its value and a bound of all values on the line."""
-        duals = self._decided(_function, segment)
-        if isinstance(duals, str):
+        outlined = self._family.has_outline
+        landscape = self._landscape(_outline if outlined else _function, segment)
+        if landscape is None:
             return None
-        landscape = aggregated(duals, self._problem.criterion)
-        low, high = landscape.widest_plateau(0)
-        params = segment.at(min(max(0.5 * low + 0.5 * high, low), high))
-        return params, landscape.max_exact, landscape.upper_bound_exact
+        best, upper = _best_on(segment, landscape), landscape.upper_bound_exact
+        if outlined:
+            enough = best[1] if self.best is None else max(best[1], self.best.value)
+            gaps = _gaps_above(landscape, enough)
+            upper = min(upper, enough) if gaps else upper
+            for low, high, bound in gaps:
+                part = self._landscape(_function, segment.restrict(low, high))
+                if part is None:
+                    upper = max(upper, bound)
+                    continue
+                upper = max(upper, part.upper_bound_exact)
+                best = max(best, _best_on(segment, part), key=lambda found: found[1])
+        return *best, upper
+
+    def _landscape(self, function: Callable[..., Any], segment: Segment) -> DualFunction | None:
+        """Return what is maximised as a function on a segment, None if that stays undecided."""
+        functions = self._decided(function, segment)
+        return (
+            None if isinstance(functions, str) else aggregated(functions, self._problem.criterion)
+        )
+
+
+def _best_on(segment: Segment, landscape: DualFunction) -> tuple[dict[str, Any], Fraction]:
+    """Return a setting in the middle of the widest best piece, and its value."""
+    low, high = landscape.widest_plateau(0)
+    return segment.at(min(max(0.5 * low + 0.5 * high, low), high)), landscape.max_exact
+
+
+def _gaps_above(landscape: DualFunction, level: Fraction) -> list[tuple[float, float, Fraction]]:
+    """Return the gaps in which more than a level may be reached, with their bounds."""
+    if landscape.upper_bound_exact <= level:
+        return []
+    gaps = [
+        (low, high, landscape.restrict(low, high).upper_bound_exact)
+        for low, high in landscape.breakpoints.tolist()
+    ]
+    return [gap for gap in gaps if gap[2] > level]
 
 
 def _utility(problem: Problem, item: tuple[int, Mapping[str, Any]]) -> Fraction:
@@ -252,6 +286,13 @@ def _function(problem: Problem, item: tuple[int, Segment]) -> DualFunction:
     instance = problem.instances[number]
     with blaming(instance, number):
         return problem.family.dual(instance, segment)
+
+
+def _outline(problem: Problem, item: tuple[int, Segment]) -> DualFunction:
+    number, segment = item
+    instance = problem.instances[number]
+    with blaming(instance, number):
+        return problem.family.outline(instance, segment)
 
 
 def middle_of(space: ParameterSpace) -> dict[str, ParameterValue]:

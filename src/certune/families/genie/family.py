@@ -21,6 +21,7 @@ from certune.families.linkage.company import by_points, plain_cuts
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.utility import Utility, utility_from
 from certune.families.reach import reach
+from certune.scores import Score
 from certune.space import ParameterSpace, Real, Segment
 
 DEFAULT_THRESHOLD = 0.3
@@ -85,6 +86,11 @@ class GenieClustering(Family):
     def fingerprint_doubts(self) -> tuple[str, ...]:
         """What the utility reaches and the fingerprint cannot tell."""
         return reach(self.utility).doubts
+
+    @property
+    def score(self) -> Score:
+        """The utility by the name that people know."""
+        return self.utility.measure
 
     @property
     def utility_range(self) -> tuple[float, float]:

@@ -47,6 +47,7 @@ from certune.families.graph_ssl.symmetry import Symmetry
 from certune.families.metrics import FloatArray, checked_weights, tunes_weights
 from certune.pfaffian.bounds.applications import harmonic_labeling_structure
 from certune.pfaffian.structure import PiecewiseStructure
+from certune.scores import Score
 from certune.space import LogReal, ParameterSpace, Segment, Simplex
 
 SKLEARN_GAMMA = 20.0
@@ -220,6 +221,11 @@ class HarmonicLabeling(Family):
     def fingerprint(self) -> str:
         """Hash of everything that defines the family."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
+
+    @property
+    def score(self) -> Score:
+        """Share of the points with a known truth that get their label."""
+        return Score("accuracy")
 
     @property
     def baselines(self) -> dict[str, dict[str, Any]]:
@@ -433,6 +439,24 @@ class HarmonicLabeling(Family):
         UndecidedError
             If a label is not decided at an end of the segment; inside, that is a gap.
         """
+        return self._along(instance, along, polished=True)
+
+    def outline(self, instance: LabelingInstance, along: Segment) -> PiecewiseFunction:
+        """Utility along a segment as doubles prove it; see `certune.families.base.Family.outline`.
+
+        Breakpoints at which soft labels cross slowly have wider enclosures than in `dual`, which
+        narrows them in ball arithmetic: most of the time that a large graph takes.
+        """
+        return self._along(instance, along, polished=False)
+
+    @property
+    def has_outline(self) -> bool:
+        """Without ball arithmetic functions of large graphs take a fraction of the time."""
+        return True
+
+    def _along(
+        self, instance: LabelingInstance, along: Segment | None, polished: bool
+    ) -> PiecewiseFunction:
         self.check_instance(instance)
         segment = self.space.default_segment() if along is None else along
         if not isinstance(segment, Segment):
@@ -455,7 +479,7 @@ class HarmonicLabeling(Family):
             rates = self._rates(instance, segment.at(t))
             return winners(graph, rates, symmetry if fixed else Symmetry(graph, rates))
 
-        options = winners_at, self.certified, segment.name
+        options = winners_at, self.certified, segment.name, polished
         return accuracy_along(graph, course, symmetry, instance, *options)
 
     @property

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ SUSPICIOUS = 1e-3
 # linear systems; zones that are left open are narrow as a rule.
 LARGE = 100
 COARSE = 2.0**-9
+SIDES: Final = ("left", "right")
 
 Winners = Callable[[float], Decisions]
 
@@ -54,11 +56,16 @@ class Leaves:
     ends: FloatArray
 
 
-def leaves_of(interpolator: Interpolator, symmetry: Symmetry, certified: bool) -> Leaves:
-    """Parts of the interpolator's nodes, one of each colour, along the course, panel by panel."""
+def leaves_of(
+    interpolator: Interpolator, symmetry: Symmetry, certified: bool, polished: bool = True
+) -> Leaves:
+    """Parts of the interpolator's nodes, one of each colour, along the course, panel by panel.
+
+    Unless they are polished, zones are as wide as doubles leave them.
+    """
     graph, course = interpolator.graph, interpolator.course
     nodes = np.intersect1d(interpolator.nodes, np.unique(symmetry.colours, return_index=True)[1])
-    settler = _Settler(interpolator, symmetry, certified)
+    settler = _Settler(interpolator, symmetry, certified, polished)
     low, high = course.ends
     start = tail_start(graph, course, nodes)
     parts = []
@@ -79,11 +86,15 @@ def _joined(parts: list[Leaves]) -> Leaves:
 class _Settler:
     """Settles nodes on panels: on large graphs with coarse ones first, finer where that fails."""
 
-    def __init__(self, interpolator: Interpolator, symmetry: Symmetry, certified: bool) -> None:
+    def __init__(
+        self, interpolator: Interpolator, symmetry: Symmetry, certified: bool, polished: bool
+    ) -> None:
         graph = interpolator.graph
         self._interpolator, self._symmetry, self._certified = interpolator, symmetry, certified
         self._admitted = np.ones((graph.n_nodes, graph.n_classes), dtype=np.bool_)
-        self._polisher = Polisher(graph, interpolator.course, CloseTies(interpolator))
+        self._polisher = None
+        if polished:
+            self._polisher = Polisher(graph, interpolator.course, CloseTies(interpolator))
 
     def leaves(self, low: float, high: float, nodes: IntArray) -> Leaves:
         """Leaves of some nodes on a part of the course."""
@@ -104,20 +115,22 @@ class _Settler:
     def _finer(self, nodes: IntArray, zones: FloatArray) -> Leaves:
         """Leaves of nodes on their zones, which overlap, from fine panels on all of them."""
         found = self._fine(float(zones[:, 0].min()), float(zones[:, 1].max()), np.unique(nodes))
-        parts = []
-        for node, (low, high) in zip(nodes.tolist(), zones.tolist(), strict=True):
-            own = found.info[:, 0] == node
-            ends = np.clip(found.ends[own], low, high)
-            inside = ends[:, 0] < ends[:, 1]
-            parts.append(Leaves(found.info[own][inside], ends[inside]))
-        return _joined(parts)
+        order = np.argsort(found.info[:, 0], kind="stable")
+        first, last = (np.searchsorted(found.info[order, 0], nodes, side) for side in SIDES)
+        zone = np.repeat(np.arange(len(nodes)), last - first)
+        own = order[np.arange(len(zone)) + np.repeat(last - np.cumsum(last - first), last - first)]
+        ends = np.clip(found.ends[own], zones[zone, :1], zones[zone, 1:])
+        inside = ends[:, 0] < ends[:, 1]
+        return Leaves(found.info[own[inside]], ends[inside])
 
     def _fine(self, low: float, high: float, nodes: IntArray) -> Leaves:
         parts = []
         for panel in self._interpolator.panels(self._certified, low, high):
             check_time()
             info, position = self._on_panel(panel, nodes)
-            parts.append(Leaves(*self._polisher.polished(panel, self._admitted, info, position)))
+            if self._polisher is not None:
+                info, position = self._polisher.polished(panel, self._admitted, info, position)
+            parts.append(Leaves(info, position))
         return _joined(parts)
 
     def _on_panel(self, panel: Panel, nodes: IntArray) -> tuple[NDArray[np.int64], FloatArray]:
@@ -206,6 +219,7 @@ def accuracy_along(
     winners_at: Winners,
     certified: bool,
     name: str,
+    polished: bool = True,
 ) -> PiecewiseFunction:
     """Share of the scored points that get their true class along the course.
 
@@ -223,6 +237,8 @@ def accuracy_along(
         Whether panels are proved.
     name : str
         Name of the parameter.
+    polished : bool, default True
+        Whether breakpoints that doubles do not resolve are narrowed in ball arithmetic.
     """
     colours = symmetry.colours
     true, n_always_right = true_classes(instance, graph)
@@ -235,7 +251,7 @@ def accuracy_along(
         value = Fraction(n_always_right, n_scored)
         return PiecewiseFunction.constant(course.low, course.high, value, name)
     nodes = np.unique(colours, return_index=True)[1][asked]
-    leaves = leaves_of(Interpolator(graph, course, nodes), symmetry, certified)
+    leaves = leaves_of(Interpolator(graph, course, nodes), symmetry, certified, polished)
     right = of_colour[colours]
     return utility(leaves, course, right, n_always_right, n_scored, winners_at, name)
 

@@ -10,6 +10,7 @@ so a node that has the colour of its copy is tied.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -17,8 +18,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.families.graph_ssl.course import FloatArray
 from certune.families.graph_ssl.graph import Graph
+from certune.families.graph_ssl.solver import UNIT
 from certune.kernels.graph import Joined, gates
+
+# More than what a product or a sum loses by underflow.
+TINY = 1e-300
+# Floats are whole multiples of two to the power 1 - FINEST.
+FINEST = 1075
 
 
 class Symmetry:
@@ -124,10 +132,44 @@ def _edge_codes(graph: Graph, weights: Sequence[Fraction] | None) -> NDArray[np.
     flat = lengths.reshape(len(lengths), -1).T
     vectors, codes = np.unique(flat, axis=0, return_inverse=True)
     if weights is not None and len(weights) > 1:
-        combined = [
-            sum(w * Fraction(length) for w, length in zip(weights, vector, strict=True))
-            for vector in vectors.tolist()
-        ]
-        code_of = {length: code for code, length in enumerate(sorted(set(combined)))}
-        codes = np.array([code_of[length] for length in combined])[codes.ravel()]
+        codes = _ranks(vectors, weights)[codes.ravel()]
     return np.where(present, codes.reshape(present.shape) + 1, 0)
+
+
+def _ranks(vectors: FloatArray, weights: Sequence[Fraction]) -> NDArray[np.int64]:
+    """Ranks of weighted sums of rows, exactly: of equal sums the same.
+
+    Floats tell apart what differs by more than their error: the weights over the largest one,
+    products and sums of L terms that are not negative are within L + 2 units, relatively, apart
+    from what underflows. The others are compared as whole numbers.
+    """
+    largest = max(weights) or Fraction(1)
+    shares = [weight / largest for weight in weights]
+    scale = math.lcm(*(share.denominator for share in shares))
+    factors = [int(share * scale) for share in shares]
+    rounded = vectors @ np.array([float(share) for share in shares])
+    order = np.argsort(rounded, kind="stable")
+    ascending = rounded[order]
+    error = (4 * len(shares) + 16) * UNIT * ascending[1:] + TINY
+    groups = np.split(order, np.flatnonzero(np.diff(ascending) > error) + 1)
+    ranks = np.empty(len(vectors), dtype=np.int64)
+    count = 0
+    for group in groups:
+        if len(group) == 1:
+            ranks[group] = count
+            count += 1
+            continue
+        sums = [_whole(vector, factors) for vector in vectors[group].tolist()]
+        rank_of = {length: rank for rank, length in enumerate(sorted(set(sums)), count)}
+        ranks[group] = [rank_of[length] for length in sums]
+        count += len(rank_of)
+    return ranks
+
+
+def _whole(lengths: list[float], factors: list[int]) -> int:
+    """Weighted sum of lengths, times a power of two that makes every float a whole number."""
+    total = 0
+    for factor, length in zip(factors, lengths, strict=True):
+        numerator, denominator = length.as_integer_ratio()
+        total += factor * (numerator << (FINEST - denominator.bit_length()))
+    return total

@@ -51,6 +51,7 @@ from certune.families.linkage.utility import Utility, utility_from
 from certune.families.reach import reach
 from certune.kernels.linkage import Pruning
 from certune.pfaffian.structure import LARGEST_SIZE, PiecewiseStructure, whole_number
+from certune.scores import Score
 from certune.space import ParameterSpace, Segment
 
 
@@ -189,6 +190,11 @@ class Linkage(Family):
         if self.weights is not None:
             fixed["weights"] = self.weights
         return fixed
+
+    @property
+    def score(self) -> Score:
+        """The utility by the name that people know."""
+        return self.utility.measure
 
     @property
     def utility_range(self) -> tuple[float, float]:

@@ -43,6 +43,7 @@ from certune.pfaffian.structure import (
     PredicateCount,
     whole_number,
 )
+from certune.scores import Score
 from certune.space import ParameterSpace, Real, Segment
 
 IntArray = NDArray[np.int64]
@@ -170,6 +171,11 @@ class ThresholdLinkage(Family):
     def fingerprint_doubts(self) -> tuple[str, ...]:
         """What the utility reaches and the fingerprint cannot tell."""
         return reach(self.utility).doubts
+
+    @property
+    def score(self) -> Score:
+        """The utility by the name that people know."""
+        return self.utility.measure
 
     @property
     def utility_range(self) -> tuple[float, float]:

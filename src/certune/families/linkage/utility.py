@@ -20,6 +20,7 @@ from certune.checks import as_fraction
 from certune.dual.integers import over_common_denominator
 from certune.errors import InputError, ParameterError
 from certune.kernels.linkage import heaviest_matching, matched_points
+from certune.scores import Score
 
 IntArray: TypeAlias = NDArray[np.int64]
 IntegerRatios: TypeAlias = tuple[list[int], int]  # numerators and their common denominator
@@ -56,6 +57,11 @@ class Utility:
     low: Fraction = Fraction(0)
     high: Fraction = Fraction(1)
     counts: Callable[[IntArray, IntArray], IntegerRatios] | None = None
+
+    @property
+    def measure(self) -> Score:
+        """The score that tables, pictures and reports show; a function without a name has none."""
+        return Score() if self.name == "<lambda>" else Score(TITLES.get(self.name, self.name))
 
     def score(self, target: IntArray | None, labels: IntArray) -> Fraction:
         """Exact utility of predicted labels.
@@ -232,6 +238,12 @@ UTILITIES = {
     "hamming": Utility("hamming", hamming, counts=matched_counts),
     "adjusted-rand": Utility("adjusted-rand", adjusted_rand, low=Fraction(-1, 2)),
     "normalized-mutual-info": Utility("normalized-mutual-info", normalized_mutual_info),
+}
+# What people call them; not a part of the utility, whose fingerprint it would change.
+TITLES = {
+    "hamming": "clustering accuracy",
+    "adjusted-rand": "adjusted Rand index",
+    "normalized-mutual-info": "normalized mutual information",
 }
 
 

@@ -6,6 +6,9 @@ of the elastic net they are analytic in log alpha (:mod:`certune.families.regres
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -94,8 +97,25 @@ class FaceError:
             return bound + self._all_columns * self._distance
         if not coefficients.shape[1]:
             return np.full(len(coefficients), 8 * UNIT * self.size)
-        floor = max(self.face.smallest, 1e-300)
-        return bound + self.spread * self.face.rounding(alphas) / floor
+        return bound + self._amplification * self.face.rounding(alphas)
+
+    @cached_property
+    def _amplification(self) -> float:
+        """Bound |G^-1 x| over the validation rows x, in the mean square.
+
+        The decomposition G' of the products G has |G - G'| <= e, and |G^-1 x| is at most
+        |G'^-1 x| / (1 - e / mu), with the smallest eigenvalue mu of G.
+        """
+        values, vectors, _, _ = self.face.modes()
+        off = self._count * UNIT * float(self.face.gram.sizes.sum())
+        smallest = max(self.face.smallest - off, 1e-300)
+        plain = self.spread / smallest
+        if 2.0 * off > smallest:
+            return plain
+        lengths = np.linalg.norm(self.rows, axis=1)
+        along = np.abs(self.rows @ vectors) + 4.0 * self._count * UNIT * lengths[:, None]
+        directed = math.sqrt(float(self.shares @ (along / values) ** 2 @ np.ones(values.size)))
+        return min(plain, directed / (1.0 - off / smallest))
 
     def function(self) -> AnalyticFunction:
         """Return the error as an analytic function of alpha."""

@@ -7,6 +7,10 @@ hat matrix, so that leave-one-out needs no further fit (Allen 1974).
 
 Error bounds. The decomposition is that of a matrix close to the rows; what that does to the
 coefficients is bounded by the gradient at them, divided by the smallest eigenvalue of the Hessian.
+Predictions are often known much better, because validation rows hardly point to where that
+eigenvalue is: columns that depend on each other, as those of one category do, depend on each other
+there as well. With the gradient g and the Hessian H, a prediction is off by x . H^-1 g, which is at
+most |H^-1 x| |g|.
 """
 
 from __future__ import annotations
@@ -64,22 +68,66 @@ class RidgePath:
         return np.asarray(self._weights(np.array([alpha]))[0] @ self._parts[2])
 
     def radii(self, alphas: FloatArray) -> FloatArray:
-        """Bound the distance of the coefficients to the exact ones.
+        """Bound the distance of the coefficients to the exact ones."""
+        return np.asarray(self._gradients(alphas) / (alphas + self._floor))
 
-        The gradient is computed in floats: a product of m terms has a relative error of m u.
-        """
-        _, sizes, right = self._parts
-        rows, targets = self.data.rows, self.data.targets
-        coefficients = self._weights(alphas) @ right
-        gradients = self._pulls(coefficients) - alphas[:, None] * coefficients
-        norm, count = float(np.linalg.norm(rows)), len(rows) + rows.shape[1] + 8
-        lengths = np.linalg.norm(coefficients, axis=1)
-        scale = norm * (float(np.linalg.norm(targets)) + norm * lengths) + alphas * lengths
-        rounding = count * UNIT * scale
-        smallest = sizes[-1] if sizes.size == rows.shape[1] else 0.0
+    @property
+    def _unit(self) -> float:
+        """Relative error of sums and decompositions of the training rows."""
+        return (sum(self.data.rows.shape) + 8) * UNIT
+
+    @cached_property
+    def _norm(self) -> float:
+        return float(np.linalg.norm(self.data.rows))
+
+    @cached_property
+    def _floor(self) -> float:
+        """A lower bound of the eigenvalues of the products of the columns."""
+        _, sizes, _ = self._parts
+        smallest = float(sizes[-1]) if sizes.size == self.data.rows.shape[1] else 0.0
         # A computed singular value is off by a multiple of u times the largest.
-        floor = max(0.0, float(smallest) - count * UNIT * norm) ** 2
-        return np.asarray((np.linalg.norm(gradients, axis=1) + rounding) / (alphas + floor))
+        return max(0.0, smallest - self._unit * self._norm) ** 2
+
+    def _gradients(self, alphas: FloatArray) -> FloatArray:
+        """Bound the lengths of the gradients at the coefficients.
+
+        They are computed in floats: a product of m terms has a relative error of m u.
+        """
+        coefficients = self._weights(alphas) @ self._parts[2]
+        gradients = self._pulls(coefficients) - alphas[:, None] * coefficients
+        norm, lengths = self._norm, np.linalg.norm(coefficients, axis=1)
+        size = float(np.linalg.norm(self.data.targets))
+        scale = norm * (size + norm * lengths) + alphas * lengths
+        return np.asarray(np.linalg.norm(gradients, axis=1) + self._unit * scale)
+
+    @cached_property
+    def _reach(self) -> tuple[FloatArray, float]:
+        """Mean squares of the validation rows along each singular vector, and beside all of them.
+
+        Singular vectors are orthonormal up to a multiple of u.
+        """
+        rows, _ = self.data.validation
+        right, shares = self._parts[2], self.data.shares
+        along = rows @ right.T
+        rounding = 4.0 * self._unit * np.linalg.norm(rows, axis=1)
+        beside = np.linalg.norm(rows - along @ right, axis=1) + rounding
+        return shares @ (np.abs(along) + rounding[:, None]) ** 2, float(shares @ beside**2)
+
+    def _predictions_off(self, alphas: FloatArray) -> FloatArray:
+        """Bound the root mean squared error of predictions on the validation data.
+
+        With the Hessian H' of the decomposition and |H - H'| <= e, |H^-1 x| is at most
+        |H'^-1 x| / (1 - e / mu), where mu is the smallest eigenvalue of H.
+        """
+        along, beside = self._reach
+        _, sizes, _ = self._parts
+        plain = np.sqrt(along.sum() + beside) * self.radii(alphas)
+        off, smallest = 4.0 * self._unit * self._norm**2, alphas + self._floor
+        squares = along @ (1.0 / (sizes[:, None] ** 2 + alphas) ** 2) + beside / alphas**2
+        known = off <= 0.5 * smallest
+        share = np.where(known, off / smallest, 0.5)
+        directed = np.sqrt(squares) * self._gradients(alphas) / (1.0 - share)
+        return np.asarray(np.where(known, np.minimum(plain, directed), plain))
 
     def _pulls(self, coefficients: FloatArray) -> FloatArray:
         """Return the products of the columns with the residuals, a row for each alpha."""
@@ -100,11 +148,10 @@ class RidgePath:
         coefficients = self._weights(alphas) @ self._parts[2]
         residuals = targets - coefficients @ rows.T
         values = residuals**2 @ shares
-        # The residual of row i is wrong by |x_i| times the error of the coefficients.
         spread = float(np.sqrt(shares @ (rows**2).sum(axis=1)))
         lengths = np.linalg.norm(coefficients, axis=1)
         size = float(np.sqrt(shares @ targets**2)) + spread * lengths
-        off = spread * self.radii(alphas) + (rows.shape[1] + 8) * UNIT * size
+        off = self._predictions_off(alphas) + (rows.shape[1] + 8) * UNIT * size
         errors = 2.0 * np.sqrt(values) * off + off**2 + (len(rows) + 8) * UNIT * values
         return values, errors
 
