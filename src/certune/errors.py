@@ -7,6 +7,12 @@ expected and what to do.
 
 from __future__ import annotations
 
+import sys
+import warnings
+
+# Frames of these packages lie between a user's line and the place that has something to warn of.
+BETWEEN = ("certune", "sklearn", "joblib", "contextlib")
+
 
 class CertuneError(Exception):
     """Base of all errors raised by certune."""
@@ -30,6 +36,14 @@ class RangeWarning(UserWarning):
 
 class CostWarning(UserWarning):
     """A run that is expected to need more memory or time than there is."""
+
+
+def warn_user(message: str, category: type[UserWarning] = UserWarning) -> None:
+    """Warn, and point at the line of the user's that led here."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth + 1)
 
 
 class UndecidedError(CertuneError):

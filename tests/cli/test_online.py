@@ -369,3 +369,17 @@ def test_an_option_is_no_path_to_write_to(run, place, option):
     told = run("online", "data", "--state", "s", option, "--json", exit_code=2).output
     assert "expected a path, got the option --json" in " ".join(told.split())
     assert not (place / "--json").exists()
+
+
+def test_warnings_are_sentences_in_every_command(tmp_path):
+    folder, state = write(tmp_path / "instances", COMMANDS["log-loss"][0]), tmp_path / "state"
+    options = COMMANDS["log-loss"][1]
+    json_lines(CliRunner().invoke(main, command(folder, state, options)))
+    state.write_bytes(state.read_bytes()[:-3])
+    again = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "certune", *command(folder, state, options)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    assert f"warning: the last record of {state} is not whole" in again.stderr
+    assert "UserWarning" not in again.stderr

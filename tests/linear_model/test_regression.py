@@ -11,6 +11,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GroupKFold, LeaveOneOut
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import certune as ct
@@ -21,15 +23,16 @@ X, Y = load_diabetes(return_X_y=True)
 X, Y = X[:150], Y[:150]
 W = np.random.default_rng(0).uniform(0.5, 2.0, len(Y))
 
+# Ranges of examples are short; the tests of this warning ask for it.
+pytestmark = pytest.mark.filterwarnings("ignore::certune.errors.RangeWarning")
+
 
 # Weights do not enter the score of folds, in scikit-learn's RidgeCV as here.
 @parametrize_with_checks(
     [RidgeCV(), LassoCV(cv=3), ElasticNetCV(cv=3, l1_ratio=0.7)],
 )
 def test_scikit_learn_conventions(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RangeWarning)
-        check(estimator)
+    check(estimator)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -306,3 +309,10 @@ def test_an_alpha_next_to_zero_gives_least_squares(shape):
     family = ct.RegularizedRegression("l2", metric="r2")
     model = family.solve(ct.RegressionInstance(rows, targets), {"alpha": 1e-16})
     np.testing.assert_allclose(model.coef, plain.coef_, atol=1e-9)
+
+
+def test_warnings_point_at_the_line_of_the_user():
+    pipeline = make_pipeline(StandardScaler(), LassoCV(alphas=(10.0, 20.0), cv=2))
+    with pytest.warns(RangeWarning) as caught:
+        pipeline.fit(X, Y)
+    assert [warning.filename for warning in caught] == [__file__]

@@ -12,6 +12,7 @@ from certune.cli.demo import demo
 from certune.cli.online import online
 from certune.cli.runs import open_report, report, show, verify
 from certune.cli.scenarios import check, init
+from certune.cli.spoken_warnings import warnings_in_words
 from certune.cli.tune import resume, tune
 
 EPILOG = """\b
@@ -27,8 +28,10 @@ Shell completion: eval "$(_CERTUNE_COMPLETE=bash_source certune)", or zsh_source
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
 @click.version_option(package_name="certune")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Certified algorithm configuration: the best setting, and the proof that it is best."""
+    context.with_resource(warnings_in_words(silent=False))
 
 
 for command in (demo, init, check, tune, resume, show, report, open_report, verify, bound, online):

@@ -18,5 +18,7 @@ def warnings_in_words(silent: bool) -> Iterator[None]:
             if not silent:
                 click.echo(f"warning: {message}", err=True)
 
+        # Who runs a command is told what the library warns of, each thing once.
+        warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show
         yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,7 +15,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from certune.data.folds import each_fold
-from certune.errors import InputError, ParameterError, RangeWarning
+from certune.errors import InputError, ParameterError, RangeWarning, warn_user
 from certune.families.regression import RegressionInstance, RegularizedRegression
 from certune.families.regression.centred import CentredData
 from certune.families.regression.gram import Gram
@@ -450,11 +449,10 @@ class _CertifiedNet(_CertifiedRegression):
             wider = f"({low:.6g}, 1.0)"
         else:
             return
-        warnings.warn(
+        warn_user(
             f"The best l1_ratio = {best:.6g} lies at the end of the range [{low:.6g}, {high:.6g}]; "
             f"try the range {wider}.",
             RangeWarning,
-            stacklevel=5,
         )
 
     def _set_model(

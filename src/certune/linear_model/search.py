@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -22,7 +21,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from certune.dual import DualFunction, PiecewiseFunction, sum_of
 from certune.dual.scales import middle
-from certune.errors import InputError, ParameterError, ParameterTypeError, RangeWarning
+from certune.errors import InputError, ParameterError, ParameterTypeError, RangeWarning, warn_user
 from certune.families.base import Family
 from certune.guarantees.selection import standard_error
 from certune.tuning import LineTuningResult, tune
@@ -242,11 +241,10 @@ class CertifiedSearch(ABC):
             wider = (low, high * WIDER)
         else:
             return
-        warnings.warn(
+        warn_user(
             f"The best {name} = {best:.6g} lies at the end of the range [{low:.6g}, {high:.6g}]; "
             f"try the range ({wider[0]:.6g}, {wider[1]:.6g}).",
             RangeWarning,
-            stacklevel=5,
         )
 
 
@@ -385,6 +383,7 @@ def check_features(X: Any) -> None:
         return
     if not isinstance(X, (np.ndarray, list, tuple)):
         return
+    _check_real(X, "X")
     try:
         entries = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
@@ -401,10 +400,19 @@ def check_features(X: Any) -> None:
         )
 
 
+def _check_real(values: Any, what: str) -> None:
+    if np.iscomplexobj(values):
+        raise InputError(
+            f"Complex data not supported: {what} must be real numbers; take .real, or give real "
+            "and imaginary parts as columns of their own."
+        )
+
+
 def check_targets(y: Any) -> None:
     """Raise `InputError` if numbers to be predicted are text or missing, naming the row."""
     if not isinstance(y, (np.ndarray, list, tuple)) and not hasattr(y, "iloc"):
         return
+    _check_real(y, "y")
     try:
         if np.isfinite(np.asarray(y, dtype=np.float64)).all():
             return

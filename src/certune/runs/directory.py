@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 from certune.dual.codec import from_json, to_json
 from certune.dual.function import DualFunction
-from certune.errors import CertuneError, InputError, ParameterError
+from certune.errors import CertuneError, InputError, ParameterError, warn_user
 from certune.files import read_text, write_whole
 from certune.runs.journal import DamagedError, Journal, moved_aside
 
@@ -182,10 +181,9 @@ class RunDirectory:
             target = self._journal.begin_anew(self.aside)
         except OSError as error:
             raise self._stuck(problem, error) from error
-        warnings.warn(
+        warn_user(
             f"{problem}; it was moved to {target}, and a new one is begun; finished functions are "
             "kept",
-            stacklevel=2,
         )
         return list(self._journal.records())
 
@@ -218,9 +216,8 @@ class RunDirectory:
             target = moved_aside(path, self.aside)
         except OSError as error:
             raise self._stuck(problem, error) from error
-        warnings.warn(
+        warn_user(
             f"{problem}; it was moved to {target}, and the function is computed again",
-            stacklevel=4,
         )
 
     def _stuck(self, problem: str, error: OSError) -> InputError:

@@ -17,13 +17,12 @@ import os
 import stat
 import threading
 import time
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from certune.errors import InputError, ParameterError
+from certune.errors import InputError, ParameterError, warn_user
 from certune.files import read_text, sync_directory
 from certune.runs.lock import Lock
 
@@ -184,10 +183,9 @@ class Journal:
                     f"{self.path} has a damaged last record, which cannot be kept beside it: "
                     f"{error.strerror}"
                 ) from error
-            warnings.warn(
+            warn_user(
                 f"the last record of {self.path} is not whole, as after a crash: it is left out "
                 f"and kept as {name}; what was under way then is done again",
-                stacklevel=2,
             )
             return
         raise InputError(f"{self.path} has too many torn ends beside it; look at them")

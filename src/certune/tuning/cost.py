@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import time
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -24,7 +23,7 @@ from certune.cards import Carded
 from certune.checks import as_n_jobs
 from certune.deadline import Stop, TimeIsUp, check_time, under
 from certune.dual import DualFunction
-from certune.errors import CertuneError, CostWarning, ParameterError
+from certune.errors import CertuneError, CostWarning, ParameterError, warn_user
 from certune.families.base import Family
 from certune.tuning.cost_model import (
     LONGEST_KEY,
@@ -180,11 +179,11 @@ def warn_of_memory(cost: CostEstimate) -> None:
     """Warn of a run that will need more memory than there is."""
     if not cost.fits:
         assert cost.memory is not None and cost.available_memory is not None
-        _warn(
+        warn_user(
             f"This run is expected to need {spoken_bytes(cost.memory)} of memory, and "
             f"{spoken_bytes(cost.available_memory)} are free: tune a part of the instances, use "
             "fewer workers, or read them one after the other with certune.tune_stream.",
-            depth=3,
+            CostWarning,
         )
 
 
@@ -195,27 +194,22 @@ def warn_of_time(
     if cost.seconds is not None and cost.seconds > SURELY * timeout:
         count = min(round(timeout / cost.seconds * len(instances)), len(instances) - 1)
         finished = f"about {count}" if count else "perhaps none"
-        _warn(
+        warn_user(
             f"This run is expected to take {spoken(cost.seconds)}, more than timeout={timeout:g} "
             f"seconds: {finished} of {len(instances)} instances will be finished. Allow "
             "more time, or keep what is finished with run_dir and continue.",
-            depth=4,
+            CostWarning,
         )
     seconds = np.array(cost.instance_seconds)
     slow = np.flatnonzero(seconds > SURELY * timeout_per_instance)
     if slow.size:
         worst = int(seconds.argmax())
-        _warn(
+        warn_user(
             f"{slow.size} of {len(instances)} instances are expected to take longer than "
             f"timeout_per_instance={timeout_per_instance:g} seconds, and then count as failed: "
             f"{instance_name(instances[worst], worst)} about {spoken(float(seconds[worst]))}.",
-            depth=4,
+            CostWarning,
         )
-
-
-def _warn(words: str, depth: int) -> None:
-    """Warn on behalf of who called tune, so many calls above."""
-    warnings.warn(words, CostWarning, stacklevel=depth + 1)
 
 
 def learn_costs(family: Family, finished: Sequence[tuple[Any, DualFunction, float]]) -> None:

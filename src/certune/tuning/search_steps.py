@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from certune.aggregates import Criterion
-from certune.errors import InputError
+from certune.errors import InputError, warn_user
 from certune.families.base import Family
 from certune.runs import Journal
 from certune.runs.journal import DamagedError
@@ -145,9 +144,8 @@ class KeptSteps(Steps):
             raise InputError(
                 f"{problem}; it cannot be moved to {self._aside}: {error.strerror}"
             ) from error
-        warnings.warn(
+        warn_user(
             f"{problem}; the file was moved to {target}, and what is missing is done again",
-            stacklevel=3,
         )
         for record in kept:
             self._journal.append(record)
