@@ -163,3 +163,14 @@ def test_instances_may_lie_in_another_order(tmp_path, capsys):
     ct.save_instances([instances[2], instances[0], instances[0]], tmp_path / "twice")
     assert main([str(tmp_path / "certificate.json"), str(tmp_path / "twice")]) == 1
     assert "instance 1 of the certificate is missing, or changed" in capsys.readouterr().out
+
+
+def test_families_that_are_not_described_cannot_be_checked(tmp_path, capsys):
+    instances = ct.datasets.random_clustering(2, n_clusters=2, n_per_cluster=3, random_state=0)
+    genie = ct.GenieClustering()
+    choice = ct.Choice({"linkage": ct.Linkage(alpha=(-3, 3)), "genie": genie})
+    for name, family in (("genie", genie), ("choice", choice)):
+        (tmp_path / name).mkdir()
+        arguments = corpus.made(name, family, instances).saved(tmp_path / name)
+        assert main(arguments) == 2
+        assert "cannot be checked: its family is not described" in capsys.readouterr().err

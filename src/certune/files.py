@@ -132,6 +132,8 @@ def read_text(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
             content = bytearray()
             while piece := file.read(min(PIECE, most + 1 - len(content))):
                 content += piece
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:  # a name that no file can have

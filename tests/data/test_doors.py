@@ -277,6 +277,12 @@ def test_files_that_are_not_there(tmp_path):
         ct.from_csv([], target="kind")
 
 
+def test_a_link_to_nothing_is_said_to_be_one(tmp_path):
+    (tmp_path / "old.csv").symlink_to("gone.csv")
+    with pytest.raises(ct.InputError, match=r"old.csv is a link to gone.csv, which does not exist"):
+        ct.from_csv(tmp_path / "old.csv", target="label")
+
+
 def test_text_of_another_encoding(tmp_path):
     path = write(tmp_path / "a.csv", "x,kind\n1,é\n2,v\n", "cp1252")
     with pytest.raises(ct.InputError, match=r"not utf-8 text \(line 2\).*encoding='cp1252'"):

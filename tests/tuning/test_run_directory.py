@@ -3,8 +3,10 @@
 import importlib.util
 import json
 import os
+import re
 import sys
 import time
+import zlib
 from fractions import Fraction
 from pathlib import Path
 
@@ -159,7 +161,8 @@ def test_a_damaged_journal_is_set_aside_and_nothing_is_lost(family, tmp_path, pl
 
 def test_another_family_is_refused(family, tmp_path):
     ct.tune(family, INSTANCES, run_dir=tmp_path)
-    with pytest.raises(ct.InputError, match="keeps the run of another family"):
+    said = f"the run of another family, {family!r}, and not of {StepFamily(0, 2)!r}"
+    with pytest.raises(ct.InputError, match=re.escape(said)):
         ct.tune(StepFamily(0, 2), INSTANCES, run_dir=tmp_path)
     (tmp_path / "other").mkdir()
     with ct.OnlineTuner(StepFamily(), 5, 0, state=tmp_path / "other" / "journal.jsonl"):
@@ -168,12 +171,26 @@ def test_another_family_is_refused(family, tmp_path):
         ct.tune(family, INSTANCES, run_dir=tmp_path / "other")
 
 
+def test_a_run_of_another_version_is_said_to_be_one(family, tmp_path):
+    ct.tune(family, INSTANCES, run_dir=tmp_path)
+    text = (tmp_path / "journal.jsonl").read_bytes().split(b"\n")[0][9:]
+    text = text.replace(b"certune run 1", b"certune run 2")
+    (tmp_path / "journal.jsonl").write_bytes(b"%08x %s\n" % (zlib.crc32(text), text))
+    said = "keeps a run of another version of certune .its format is 'certune run 2', here"
+    for call in (ct.load, lambda path: ct.tune(family, INSTANCES, run_dir=path)):
+        with pytest.raises(ct.InputError, match=said):
+            call(tmp_path)
+    (tmp_path / "journal.jsonl").write_bytes(b"")
+    with pytest.raises(ct.InputError, match="has not begun"):
+        ct.load(tmp_path)
+
+
 def test_a_run_in_work_is_not_disturbed(family, tmp_path):
     said = []
 
     def look(progress):
         if progress.n_finished == 2:
-            with pytest.raises(ct.InputError, match="in use by process"):
+            with pytest.raises(ct.InputError, match="in use by process .*, which is this process"):
                 ct.tune(StepFamily(), INSTANCES, run_dir=tmp_path)
             said.append(ct.load(tmp_path))
 
@@ -193,8 +210,13 @@ def test_a_file_in_the_way_is_said(family, tmp_path):
     with pytest.raises(ct.InputError, match="cannot keep a run in .*; choose another folder"):
         ct.tune(family, INSTANCES, run_dir=tmp_path / "file")
     (tmp_path / "functions").write_text("")
-    with pytest.raises(ct.InputError, match=r"functions: File exists; choose another folder"):
+    with pytest.raises(ct.InputError, match=r"functions is no folder; choose another folder"):
         ct.tune(family, INSTANCES, run_dir=tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(
+        ct.InputError, match=r"link is a link to .*nowhere, where there is no folder"
+    ):
+        ct.tune(family, INSTANCES, run_dir=tmp_path / "link")
 
 
 def test_functions_that_cannot_be_told_are_not_kept(tmp_path):
@@ -357,6 +379,30 @@ def test_instances_that_failed_stay_failed_and_are_not_tried_again(family):
         result.with_instances([instance(10)], on_error="no")
 
 
+class Nameless(StepFamily):
+    """Fails where the first change is at one half; instances have no names of their own."""
+
+    def dual(self, instance, along=None):
+        if instance.thresholds[0] == 0.5:
+            raise ZeroDivisionError("no such thing")
+        return super().dual(instance, along)
+
+
+def test_instances_without_a_name_are_called_by_their_place_in_the_list_that_was_given():
+    def nameless(*places):
+        return [StepInstance((place,), (0, 1)) for place in places]
+
+    result = ct.tune(Nameless(), nameless(0.1, 0.5, 0.3, 0.4), on_error="skip", progress=False)
+    assert result.instance_names == ["instance 0", "instance 2", "instance 3", "instance 1"]
+    assert "instance 1: ZeroDivisionError" in str(result)
+    fewer = result.without("instance 2")
+    assert fewer.instance_names == ["instance 0", "instance 3", "instance 1"]
+    more = fewer.with_instances(nameless(0.6, 0.7))
+    assert len(set(more.instance_names)) == 5
+    assert [more.instance_names[place] for place in more.failures] == ["instance 1"]
+    assert more.instances[more.instance_names.index("instance 3")].thresholds == (0.4,)
+
+
 # Killed by force
 
 
@@ -373,5 +419,6 @@ def test_events_of_the_journal(family, tmp_path):
     ct.tune(family, INSTANCES[:2], run_dir=tmp_path)
     lines = (tmp_path / "journal.jsonl").read_text().splitlines()
     header, *events = [json.loads(line.split(" ", 1)[1]) for line in lines]
+    assert header.pop("about") == repr(family)
     assert header == {"format": "certune run 1", "family": family.fingerprint}
     assert [event["event"] for event in events] == ["started", "finished", "finished", "ended"]

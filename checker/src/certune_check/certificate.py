@@ -32,10 +32,10 @@ _HEXADECIMAL = re.compile(rf"(-?{_WHOLE})(?:/({_WHOLE}))?")
 Interval = tuple[Fraction, Fraction]
 
 
-def demand(holds: bool, message: str) -> None:
-    """Refute the certificate with the message unless something holds."""
+def demand(holds: bool, message: str, kind: type[Exception] = Refuted) -> None:
+    """Refute the certificate with the message, or leave it unchecked, unless something holds."""
     if not holds:
-        raise Refuted(message)
+        raise kind(message)
 
 
 class Function(NamedTuple):
@@ -111,21 +111,21 @@ def proofs_from(stored: Any) -> list[Certificate]:
     found = [proofs[0].best_value, max(bounds), *proofs[0].fingerprints]
     follows = [*claims, *_list(stored["instance_fingerprints"])] == found
     demand(follows, "the claims do not follow from those about the alternatives")
-    if len({tuple(sorted(map(str, proof.fingerprints))) for proof in proofs}) > 1:
-        raise Unsupported("alternatives that have their own forms of the instances")
+    forms = {tuple(sorted(map(str, proof.fingerprints))) for proof in proofs}
+    demand(len(forms) == 1, "alternatives that have their own forms of the instances", Unsupported)
     return proofs
 
 
 def certificate_from(stored: Any) -> Certificate:
     """The certificate of JSON data about one family."""
     demand(isinstance(stored, dict), "this is no certificate")
-    if stored.get("format") == "certune box certificate":
-        raise Unsupported("certificates over several parameters are not checked by this program")
-    demand(stored.get("format") == "certune certificate", "this is no certificate of certune")
-    if "aggregate" in stored or "weights" in stored:
-        raise Unsupported("only means without weights are checked by this program")
+    form, weighed = stored.get("format"), {"aggregate", "weights"} & set(stored)
+    demand(form != "certune box certificate", "certificates over several parameters", Unsupported)
+    demand(form == "certune certificate", "this is no certificate of certune")
+    demand(not weighed, "only means without weights are checked by this program", Unsupported)
     _check_seal(stored, FIELDS)
     segment, family = _object(stored["segment"]), _object(stored["family"])
+    demand(bool(family), "its family is not described", Unsupported)
     demand(set(segment) == {"origin", "direction", "low", "high"}, "the segment has other fields")
     domain = _real(segment["low"]), _real(segment["high"])
     functions = [_function(_object(dual), domain) for dual in _list(stored["duals"])]
@@ -143,8 +143,8 @@ def certificate_from(stored: Any) -> Certificate:
 
 
 def _check_seal(stored: dict[str, Any], fields: set[str]) -> None:
-    if stored.get("format_version") != VERSION:
-        raise Unsupported(f"format version {stored.get('format_version')!r}, expected {VERSION}")
+    version = stored.get("format_version")
+    demand(version == VERSION, f"format version {version!r}, expected {VERSION}", Unsupported)
     demand(set(stored) == fields, f"the fields are not {sorted(fields)}")
     content = {name: value for name, value in stored.items() if name != "checksum"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -188,8 +188,7 @@ def _point(value: Any) -> dict[str, list[Fraction]]:
 
 
 def _function(stored: dict[str, Any], domain: Interval) -> Function:
-    if "coefficients" in stored:
-        raise Unsupported("functions with smooth pieces are not checked by this program")
+    demand("coefficients" not in stored, "functions with smooth pieces", Unsupported)
     demand(set(stored) == FUNCTION, f"a function does not have {sorted(FUNCTION)}")
     denominator = [_fraction(value) for value in _list(stored["denominator"])]
     demand(len(denominator) == 1 and denominator[0] > 0, "a denominator is not one number > 0")

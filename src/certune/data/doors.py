@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -175,6 +176,11 @@ def _files_named(text: str) -> list[Path]:
         return _files_in(path)
     if path.exists():
         return [path]
+    if path.is_symlink():
+        raise InputError(
+            f"{text} is a link to {os.readlink(path)}, which does not exist: mend the link, or "
+            "leave it out"
+        )
     if not glob.has_magic(text):
         raise InputError(f"there is no file {text}{_neighbours(path.parent)}")
     found = sorted(Path(match) for match in glob.glob(text, recursive=True))

@@ -26,6 +26,7 @@ from certune.runs.journal import DamagedError, Journal, moved_aside
 FORMAT = "certune run 1"
 # A file is read up to this size.
 LARGEST_FILE = 2**28
+LONGEST_DESCRIPTION = 300
 Value = TypeVar("Value")
 
 
@@ -116,6 +117,8 @@ class RunDirectory:
         The folder; made if it does not exist.
     family : str
         Fingerprint of the family whose run this is.
+    described : str, optional
+        What people call the family.
 
     Raises
     ------
@@ -125,17 +128,17 @@ class RunDirectory:
         If the folder cannot be used, is in use, or keeps the run of another family.
     """
 
-    def __init__(self, path: str | os.PathLike[str], family: str) -> None:
+    def __init__(self, path: str | os.PathLike[str], family: str, described: str = "") -> None:
         self.path = checked_folder(path)
-        self._family = family
-        try:
-            for folder in (self.path, self.path / "functions"):
+        self._family, self._described = family, described[:LONGEST_DESCRIPTION]
+        for folder in (self.path, self.path / "functions"):
+            try:
                 folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            way = error.filename or self.path
-            raise InputError(
-                f"cannot keep a run in {self.path}: {way}: {error.strerror}; choose another folder"
-            ) from error
+            except OSError as error:
+                raise InputError(
+                    f"cannot keep a run in {self.path}: {_in_the_way(folder, error)}; choose "
+                    "another folder"
+                ) from error
         self._journal = Journal(self.path / "journal.jsonl")
         try:
             self._begin()
@@ -155,18 +158,20 @@ class RunDirectory:
             path.unlink(missing_ok=True)
 
     def _begin(self) -> None:
-        header = {"format": FORMAT, "family": self._family}
         stored = self._events()
         if not stored:
-            self._journal.append(header)
-            self._journal.sync()
-        elif stored[0] != header:
-            known = stored[0] if isinstance(stored[0], dict) else {}
-            problem = (
-                "the run of another family, or of a family whose functions use other values"
-                if known.get("format") == FORMAT
-                else f"something else ({str(known.get('format'))[:40]})"
+            self._journal.append(
+                {"format": FORMAT, "family": self._family, "about": self._described}
             )
+            self._journal.sync()
+            return
+        problem = what_else(stored[0])
+        if problem is None and stored[0].get("family") != self._family:
+            about = str(stored[0].get("about") or "")[:LONGEST_DESCRIPTION]
+            problem = "the run of another family, or of a family whose functions use other values"
+            if about and about != self._described:
+                problem = f"the run of another family, {about}, and not of {self._described}"
+        if problem is not None:
             raise InputError(
                 f"{self.path} keeps {problem}; choose another folder, or delete it to begin anew"
             )
@@ -208,7 +213,13 @@ class RunDirectory:
         """Keep what is finished; when this returns, a crash does not lose it."""
         stored = kind.sealed(self._family, subject, value)
         path = kind.path(self.path, self._family, subject)
-        write_whole(path, json.dumps(stored, allow_nan=False).encode("ascii"))
+        try:
+            write_whole(path, json.dumps(stored, allow_nan=False).encode("ascii"))
+        except InputError as error:
+            raise InputError(
+                f"{error}; what was finished before is kept, and once this is mended the same call "
+                "goes on from there"
+            ) from error.__cause__
         self.note("finished", **{kind.subject: subject}, file=path.name, **details)
 
     def _set_aside(self, path: Path, problem: str) -> None:
@@ -226,6 +237,26 @@ class RunDirectory:
     def close(self) -> None:
         """Let go of the folder."""
         self._journal.close()
+
+
+def what_else(header: object) -> str | None:
+    """Say what a journal with this header keeps, if it is no run that this version reads."""
+    form = header.get("format") if isinstance(header, dict) else None
+    if form == FORMAT:
+        return None
+    shown = str(form)[:40]
+    if shown.startswith(FORMAT.rpartition(" ")[0]):
+        return f"a run of another version of certune (its format is {shown!r}, here {FORMAT!r})"
+    return f"something else than a run ({shown})"
+
+
+def _in_the_way(folder: Path, error: OSError) -> str:
+    """Say why a folder cannot be made."""
+    if isinstance(error, FileExistsError) and folder.is_symlink():
+        return f"{folder} is a link to {os.readlink(folder)}, where there is no folder"
+    if isinstance(error, FileExistsError):
+        return f"{folder} is no folder"
+    return f"{error.filename or folder}: {error.strerror}"
 
 
 def checked_folder(path: object) -> Path:

@@ -110,7 +110,10 @@ class Journal:
         try:
             descriptor = os.open(self._file_path, flags, 0o644)
         except OSError as error:
-            raise InputError(f"cannot open {self.path} for the state: {error.strerror}") from error
+            raise InputError(
+                f"cannot open {self.path} for the state: {error.strerror}; choose another "
+                "place, or make this one writable"
+            ) from error
         return io.FileIO(descriptor, "r+")
 
     def begin_anew(self, aside: Path) -> Path:

@@ -4,7 +4,8 @@ The lock is a small file beside what it guards, made in one step (a hard link, w
 too make for one process only). It says which process holds it. Whether that process lives is known
 at once on the same machine. On another one the lock counts as left behind when it was not refreshed
 for a minute, by the clock of the disk, which is read from a file that is made there: clocks of
-machines are never compared. Nothing waits for an owner.
+machines are never compared. Where that clock was put back, a lock from its future is as old as it
+is far away. Nothing waits for an owner.
 """
 
 from __future__ import annotations
@@ -168,6 +169,11 @@ class Lock:
             return owner
         if _lives(owner, age):
             name = "an unknown process" if owner is None else str(owner)
+            if owner is not None and _is_here(owner):
+                raise InputError(
+                    f"{self._what} is in use by {name}, which is this process: end the call that "
+                    "has it, or close what it returned, or choose another place"
+                )
             raise InputError(
                 f"{self._what} is in use by {name}; wait for it, or choose another place. (If that "
                 f"process does not exist any more, the lock ends within {STALE_SECONDS:.0f} "
@@ -223,7 +229,7 @@ def read_owner(path: Path) -> Owner | None:
 def _lives(owner: Owner | None, age: float) -> bool:
     """Tell whether the owner of a lock exists; `age` counts where that cannot be looked up."""
     if owner is None or owner.machine != _machine():
-        return age < STALE_SECONDS
+        return abs(age) < STALE_SECONDS
     try:
         os.kill(owner.pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -231,6 +237,12 @@ def _lives(owner: Owner | None, age: float) -> bool:
     except OSError:
         pass  # it exists and belongs to another user
     return _birth(owner.pid) == owner.birth
+
+
+def _is_here(owner: Owner) -> bool:
+    """Tell whether an owner is the process that asks."""
+    pid = os.getpid()
+    return (owner.machine, owner.pid, owner.birth) == (_machine(), pid, _birth(pid))
 
 
 def _linked(source: Path, target: Path) -> bool:

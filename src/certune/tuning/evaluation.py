@@ -22,7 +22,7 @@ from certune.families.base import Family
 from certune.guarantees.records import counted
 from certune.scores import Score
 from certune.tuning.executors import Crew
-from certune.tuning.instances import failure_of, instance_name
+from certune.tuning.instances import failure_of, instance_names
 from certune.tuning.interrupts import SignalWatch
 
 NOTHING: Mapping[int, Fraction] = {}
@@ -156,6 +156,8 @@ class PlainRuns:
         At least one instance, all checked.
     params : mapping
         The setting.
+    names : sequence of str, optional
+        How the instances are called, if not by their place here.
 
     Attributes
     ----------
@@ -163,8 +165,15 @@ class PlainRuns:
         What the runs on an instance took, by its number.
     """
 
-    def __init__(self, family: Family, instances: Sequence[Any], params: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        family: Family,
+        instances: Sequence[Any],
+        params: Mapping[str, Any],
+        names: Sequence[str] | None = None,
+    ) -> None:
         self._family, self._instances, self._params = family, instances, dict(params)
+        self._names = tuple(instance_names(instances) if names is None else names)
         self._rows: dict[int, list[Fraction | None]] = {}
         self.seconds: dict[int, float] = {}
         self._left_out: frozenset[int] = frozenset()
@@ -191,7 +200,7 @@ class PlainRuns:
         for outcome in crew.outcomes(function, items):
             number = numbers[outcome.number]
             if outcome.error is not None:
-                raise failure_of(self._instances[number], number, outcome.error)
+                raise failure_of(outcome.error, self._names[number])
             self._rows[number] = outcome.value
             self.seconds[number] = outcome.seconds
 
@@ -220,10 +229,9 @@ class PlainRuns:
             for number, utility in zip(numbers, reached, strict=True)
         ]
         unknown = [n for n in numbers if reached[n] is None and n not in known]
-        names = [instance_name(instance, n) for n, instance in enumerate(self._instances)]
         return Evaluation(
             self._params,
-            tuple(names),
+            self._names,
             tuple(utilities),
             self._baselines(),
             score=family.score,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 from certune.checks import as_list
@@ -76,19 +77,33 @@ def _is_instance(family: Family, candidate: object) -> bool:
 
 def instance_name(instance: object, number: int) -> str:
     """Return the name of an instance, or its place in the list if it has none."""
+    return _own_name(instance) or f"instance {number}"
+
+
+def _own_name(instance: object) -> str | None:
     name = getattr(instance, "name", None)
-    return name if isinstance(name, str) and name else f"instance {number}"
+    return name if isinstance(name, str) and name else None
 
 
-def failure_of(instance: object, number: int, error: BaseException) -> BaseException:
+def instance_names(instances: Sequence[object]) -> list[str]:
+    """Return the names of a list of instances."""
+    return [instance_name(instance, number) for number, instance in enumerate(instances)]
+
+
+def further_names(known: Collection[str], instances: Sequence[object]) -> list[str]:
+    """Return names of instances that follow others; where there is none, a number that is free."""
+    taken = set(known)
+    free = (number for number in count(len(known)) if f"instance {number}" not in taken)
+    return [_own_name(instance) or f"instance {next(free)}" for instance in instances]
+
+
+def failure_of(error: BaseException, name: str, place: str = "") -> BaseException:
     """Return what to raise when work on an instance failed: an error that names it.
 
     Interrupts and exits, which are no failures of the instance, are returned as they are.
     """
     if not isinstance(error, Exception):
         return error
-    name = instance_name(instance, number)
-    place = "" if name == f"instance {number}" else f" (instance {number})"
     failure = TuningError(
         f"Tuning ended at {name}{place}: {type(error).__name__}: {error}\nWhat was finished by "
         "then is the attribute result of this error.",
@@ -96,6 +111,11 @@ def failure_of(instance: object, number: int, error: BaseException) -> BaseExcep
     )
     failure.__cause__ = error
     return failure
+
+
+def place_of(instance: object, number: int) -> str:
+    """Return where an instance is in the list, to be said after a name of its own."""
+    return "" if _own_name(instance) is None else f" (instance {number})"
 
 
 @contextmanager
@@ -119,4 +139,5 @@ def blaming(instance: object, number: int) -> Iterator[None]:
     except (TuningError, UndecidedError):
         raise
     except Exception as error:
-        raise failure_of(instance, number, error) from error
+        name = instance_name(instance, number)
+        raise failure_of(error, name, place_of(instance, number)) from error

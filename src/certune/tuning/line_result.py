@@ -13,7 +13,7 @@ from certune.dual import DualFunction, PiecewiseFunction
 from certune.errors import CertificateError, InputError, ParameterError
 from certune.space import Segment
 from certune.tuning.certificate import Certificate, make_certificate
-from certune.tuning.instances import checked_instances
+from certune.tuning.instances import checked_instances, further_names
 from certune.tuning.line_generalization import LineGeneralization
 from certune.tuning.result import TuningResult
 
@@ -94,7 +94,9 @@ class LineTuningResult(LineGeneralization, TuningResult):
         }
         others = [self.instances[number] for number in kept]
         options = checked_options(n_jobs)
-        return tune_again(self, others, (finished, failures), self.criterion.of(kept), options)
+        called = [self.instance_names[number] for number in kept]
+        known, criterion = (finished, failures), self.criterion.of(kept)
+        return tune_again(self, others, known, called, criterion, options)
 
     def with_instances(
         self,
@@ -124,7 +126,10 @@ class LineTuningResult(LineGeneralization, TuningResult):
 
         options = checked_options(n_jobs, timeout, on_error, timeout_per_instance)
 
-        listed = [*self.instances, *checked_instances(self.family, instances)]
+        further = checked_instances(self.family, instances)
+        listed = [*self.instances, *further]
+        known_names = self.instance_names
+        called = [*known_names, *further_names(known_names, further)]
         if weights is None and self.criterion.weights is not None:
             raise ParameterError(
                 "This result has weights: pass those of all instances, of which the first "
@@ -132,7 +137,7 @@ class LineTuningResult(LineGeneralization, TuningResult):
             )
         criterion = Criterion.checked(self.criterion.aggregate, weights, len(listed))
         known = dict(enumerate(self.duals)), self.failures
-        return tune_again(self, listed, known, criterion, options)
+        return tune_again(self, listed, known, called, criterion, options)
 
     @property
     def best_region(self) -> list[tuple[float, float]]:

@@ -23,7 +23,7 @@ from certune.space import Segment
 from certune.tuning.cost import CostEstimate, forecast, sizes_of, usual_work
 from certune.tuning.evaluation import PlainRuns
 from certune.tuning.executors import Crew
-from certune.tuning.instances import failure_of, instance_name
+from certune.tuning.instances import failure_of, instance_names, place_of
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.log import RunLog
 from certune.tuning.progress import Callback, Progress, asked, upper_bound_of
@@ -47,6 +47,8 @@ class LineRun:
         Where finished functions are found, and kept.
     criterion : Criterion, optional
         What is maximised over the instances; by default their mean.
+    names : sequence of str, optional
+        How the instances are called, if not by their place here.
 
     Attributes
     ----------
@@ -63,10 +65,12 @@ class LineRun:
         segment: Segment,
         store: RunStore | None = None,
         criterion: Criterion | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
         self.family = family
         self.criterion = criterion or Criterion()
         self.instances = instances
+        self.names = list(instance_names(instances) if names is None else names)
         self.segment = segment
         self.finished: dict[int, DualFunction] = {} if store is None else store.found()
         self.failures: dict[int, str] = {}
@@ -152,7 +156,8 @@ class LineRun:
                 elif options.skips_failures and isinstance(outcome.error, Exception):
                     self._leave_out(number, outcome.error)
                 else:
-                    raise failure_of(self.instances[number], number, outcome.error)
+                    where = place_of(self.instances[number], number)
+                    raise failure_of(outcome.error, self.names[number], where)
                 if self._report(options.callbacks, log) and self._open:
                     return Status.STOPPED
         except TimeIsUp:
@@ -203,7 +208,7 @@ class LineRun:
         if n_done < n_all:
             later = range(self._n_seen, n_all)
             first = next(n for n in later if n not in self.finished and n not in self.failures)
-            doing = f"in work: {instance_name(self.instances[first], first)}"
+            doing = f"in work: {self.names[first]}"
         left = self._expected
         if n_done > self._n_found and self._work_done > 0:
             elapsed = time.perf_counter() - self._started
@@ -252,12 +257,13 @@ class LineRun:
             for place, number in enumerate(others)
             if number in self.failures
         }
-        criterion = self.criterion.of([*numbers, *others])
+        order = [*numbers, *others]
+        criterion = self.criterion.of(order)
         landscape = aggregated(duals, criterion.of(range(len(duals))))
-        runs = PlainRuns(self.family, instances, self.segment.at(landscape.best_point))
+        names = [self.names[number] for number in order]
+        runs = PlainRuns(self.family, instances, self.segment.at(landscape.best_point), names)
         runs.leave_out(failures)
         status = _run(runs, len(duals), status, crew)
-        order = [*numbers, *others]
         for place, took in runs.seconds.items():
             if order[place] in self._seconds:
                 self._seconds[order[place]] += took

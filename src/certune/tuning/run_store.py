@@ -105,7 +105,7 @@ def opened_directory(path: str | os.PathLike[str], family: Family) -> Iterator[R
             f"told from one with other functions: {'; '.join(family.fingerprint_doubts)}; give "
             "such objects a string attribute `fingerprint`, or let the functions use plain data"
         )
-    directory = RunDirectory(path, family.fingerprint)
+    directory = RunDirectory(path, family.fingerprint, repr(family))
     try:
         yield directory
     finally:

@@ -29,7 +29,7 @@ from certune.tuning.choice import Choice, Slices
 from certune.tuning.choice_result import ChoiceResult
 from certune.tuning.choice_search import tune_choice
 from certune.tuning.cost import forecast, learn_costs, warn_of_memory, warn_of_time
-from certune.tuning.instances import checked_family, checked_instances, instance_name
+from certune.tuning.instances import checked_family, checked_instances
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.line_run import LineRun
 from certune.tuning.log import RunLog, header
@@ -292,11 +292,12 @@ def tune_again(
     result: LineTuningResult,
     instances: list[Any],
     known: tuple[Mapping[int, DualFunction], Mapping[int, str]],
+    names: list[str],
     criterion: Criterion,
     options: RunOptions,
 ) -> LineTuningResult:
     """Return the result for other instances, of which some have a function or failed already."""
-    run = LineRun(result.family, instances, result.segment, criterion=criterion)
+    run = LineRun(result.family, instances, result.segment, None, criterion, names)
     run.finished.update(known[0])
     run.failures.update(known[1])
     return contextvars.copy_context().run(_tune_line, run, options)
@@ -327,7 +328,7 @@ def _tune_line(run: LineRun, options: RunOptions) -> LineTuningResult:
         first = min(run.failures)
         raise TuningError(
             f"All {len(instances)} instances failed; the first one, "
-            f"{instance_name(instances[first], first)}: {run.failures[first]}"
+            f"{run.names[first]}: {run.failures[first]}"
         )
     if status is Status.TIME_LIMIT:
         raise NothingFinishedError(

@@ -15,7 +15,7 @@ from certune.cards import Carded
 from certune.dual import DualFunction, aggregated
 from certune.errors import CertuneError, InputError, ParameterError
 from certune.runs import Journal
-from certune.runs.directory import FORMAT, FUNCTIONS, read_events
+from certune.runs.directory import FUNCTIONS, read_events, what_else
 from certune.space import Segment
 from certune.tuning.progress import upper_bound_of
 from certune.tuning.schema import criterion_from, segment_from, written
@@ -211,12 +211,13 @@ def load(path: str | os.PathLike[str]) -> StoredRun | StoredSearch | StoredStrea
         raise ParameterError(f"path must be the path of a folder or file of a run, got {path!r}.")
     if os.path.isfile(path):
         return load_stream(path)
-    header, *events = [*read_events(path)] or [None]
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise InputError(f"{path} keeps something else than a run of this version")
+    stored = [*read_events(path)]
+    if stored and (problem := what_else(stored[0])) is not None:
+        raise InputError(f"{path} keeps {problem}, which cannot be read")
+    header, *events = stored or [{}]
     started = [n for n, event in enumerate(events) if _is(event, "started")]
     if not started:
-        raise InputError(f"the run in {path} has not begun")
+        raise InputError(f"the run in {path} has not begun: there is nothing to read yet")
     last = events[started[-1] :]
     try:
         if "search" in last[0]:
