@@ -29,6 +29,33 @@ def tuned(program, instances=(0.5,), **options):
     return result
 
 
+@dataclass(frozen=True)
+class Rounded:
+    """A program that asks for a decimal fraction, as `round` returns it."""
+
+    digits: int
+
+    def __call__(self, x, parameters):
+        return 1 if round(parameters["a"], self.digits) == 0.3 else 0
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3])
+def test_rounded_parameters_equal_the_decimal_floats_they_are_rounded_to(digits):
+    result = tuned(Rounded(digits))
+    assert (result.status, result.best_value) == (ct.Status.OPTIMAL, 1.0)
+    ends = (0.3 - 10.0**-digits / 2, 0.3 + 10.0**-digits / 2)
+    assert result.best_region[0] == pytest.approx(ends)
+
+
+def absolute_tenths(x, parameters):
+    return abs(round(parameters["a"] * x, 1))
+
+
+def test_rounded_utilities_are_known_exactly():
+    result = tuned(absolute_tenths, instances=(0.125, 0.25, 0.375))
+    assert result.landscape.max_exact == Fraction(1 + 2 + 4, 30)
+
+
 COMPARISONS_AS_VALUES = [
     lambda x, p: 1 if (p["a"] > x) == True else 0,  # noqa: E712
     lambda x, p: 1 if (p["a"] > x) != False else 0,  # noqa: E712

@@ -239,7 +239,8 @@ class Expression:
         if ndigits is None:
             return nearest_to(self)
         scale = Fraction(10) ** operator.index(ndigits)
-        return constant(nearest_to(self * scale) / scale)
+        # The float next to a decimal fraction, as Python's round returns: it equals ``0.3``.
+        return float(nearest_to(self * scale) / scale)
 
     def is_integer(self) -> bool:
         """Tell whether the value is a whole number."""

@@ -215,7 +215,7 @@ class PlainFloat(float):
         scale = 1.0 if ndigits is None else 10.0**ndigits
         self._doubt_near_whole(_bare(self) * scale + 0.5, scale)
         value = round(_bare(self), ndigits)
-        return value if ndigits is None else PlainFloat(value, _UNIT * abs(value), self.run)
+        return value if ndigits is None else PlainFloat(value, 0.0, self.run)
 
     def __floordiv__(self, other: Any) -> Any:
         return self._whole(self / other) if _number(other) is not None else NotImplemented

@@ -132,8 +132,10 @@ def run_on_floats(
         ) from error
     if run.doubtful:
         return None
-    if not isinstance(output, PlainFloat):
-        output = PlainFloat(float(output), 2.0**-50 * abs(float(output)), run)
+    # `exact_number` may take a float for the quotient next to it, that much away.
+    value = float.__float__(output) if isinstance(output, PlainFloat) else float(output)
+    spread = output.error if isinstance(output, PlainFloat) else 0.0
+    output = PlainFloat(value, max(spread, 2.0**-50 * abs(value)), run)
     pythons = _run_on_pythons_floats(function, instance, parameters)
     if pythons is None:
         return output
