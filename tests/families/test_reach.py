@@ -158,6 +158,26 @@ def test_everything_that_is_reached_counts(tmp_path, name, old, new):
     assert not before.doubts and not after.doubts and before.digest != after.digest
 
 
+METACLASS = """
+class Limits(type):
+    @property
+    def limit(cls):
+        return 0.25
+
+class Plan(metaclass=Limits):
+    pass
+
+def program(instance, parameters):
+    return int(parameters["a"] > Plan.limit)
+"""
+
+
+def test_the_class_of_a_class_counts(tmp_path):
+    before = reach(module(tmp_path, METACLASS, "one").program)
+    after = reach(module(tmp_path, METACLASS.replace("0.25", "0.5"), "two").program)
+    assert not before.doubts and before.digest != after.digest
+
+
 def test_what_does_nothing_does_not_count(tmp_path):
     before = reach(module(tmp_path).program).digest
     text = MODULE.replace("# and how", "# and why").replace('"""Say what it does."""', "")
@@ -428,9 +448,28 @@ def _by_file(instance, parameters):
         return int(parameters["a"] > float(file.read()))
 
 
+def _by_modules(instance, parameters):
+    return int(parameters["a"] > sys.modules[__name__].LIMIT)
+
+
+def _by_module(instance, parameters):
+    return int(parameters["a"] > importlib.import_module("limits").LIMIT)
+
+
+def _by_function(instance, parameters):
+    return int(parameters["a"] > _by_name.__globals__["LIMIT"])
+
+
 @pytest.mark.parametrize(
-    ("program", "name"), [(_by_name, "globals"), (_by_environment, "environ"), (_by_file, "open")]
+    ("program", "name"),
+    [
+        (_by_name, "globals"),
+        (_by_environment, "environ"),
+        (_by_file, "open"),
+        (_by_modules, "'sys'"),
+        (_by_module, "import_module"),
+        (_by_function, "__globals__"),
+    ],
 )
 def test_what_comes_from_outside_of_the_code_is_a_doubt(program, name):
-    (doubt,) = reach(program).doubts
-    assert name in doubt
+    assert name in reach(program).doubts[0]

@@ -51,7 +51,9 @@ _DATA = (int, float, str, bytes, Fraction, tuple, list, Mapping, Set, np.ndarray
 # Python's own functions, and attributes, through which code reaches files, the environment, and
 # global names that are not written in it.
 _OUTSIDE = frozenset(("__import__", "eval", "exec", "globals", "input", "open"))
-_OUTSIDE_ATTRIBUTES = frozenset(("environ", "getenv", "read_bytes", "read_text"))
+_OUTSIDE_ATTRIBUTES = frozenset(
+    ("__globals__", "environ", "f_globals", "getenv", "import_module", "read_bytes", "read_text")
+)
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 # Parts of a class that follow from its source, or are kept by Python for itself.
 _FOLLOWING = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
@@ -269,6 +271,8 @@ class _Reached(Content):
     def _add_module(self, module: types.ModuleType, attributes: tuple[str, ...]) -> None:
         """Add a module by its name, or by its source and the attributes that may be used."""
         known = _known_module(module.__name__)
+        if module is sys and "modules" in attributes:
+            self._doubt(sys.modules)
         if known is not None:
             self.mark(f"module {known}")
             return
@@ -299,6 +303,8 @@ class _Reached(Content):
         self.mark(f"source {source}")
         for base in kind.__bases__:
             self.add(base)
+        if _known_class(type(kind)) is None:  # attributes may be those of the metaclass
+            self._add_part("metaclass", type(kind))
         # The fields of a named tuple say what it is, also without a source.
         is_told = source is not None or "_fields" in vars(kind)
         for name, value in sorted(vars(kind).items()):
