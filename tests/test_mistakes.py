@@ -7,10 +7,13 @@ import re
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
 import certune as ct
+from certune.errors import CertuneError
+from certune.linear_model import ElasticNetCV, LogisticRegressionCV, RidgeCV
 
 POINTS, TARGET = [[0.0, 1.0], [1.0, 2.0], [5.0, 5.0]], [0, 0, 1]
 INSTANCE = ct.ClusteringInstance(POINTS, target=TARGET, name="three")
@@ -183,3 +186,26 @@ def test_names_that_do_not_exist():
 
 def _constant():
     return ct.PiecewiseFunction.constant(0, 1, Fraction(1, 2), name="x")
+
+
+BEYOND = 10**400
+FRAME = {"size": [BEYOND, 1, 2, 3], "target": [0, 1, 0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        (lambda: ct.GenieClustering(g=(0, BEYOND)), "g must be a range"),
+        (lambda: ct.ThresholdLinkage(cut_height=(0, BEYOND)), "cut_height must be a range"),
+        (lambda: ct.pfaffian.trace(lambda x, p: 1, 0, {"a": (0, BEYOND)}), "the range of 'a'"),
+        (lambda: clustering(metrics=[lambda a, b: BEYOND]).distances, "must return a number"),
+        (lambda: ct.from_frame(pd.DataFrame(FRAME), target="target"), "size"),
+        (lambda: LogisticRegressionCV().fit([[BEYOND], [0]] * 4, [0, 1] * 4), "X has a whole"),
+        (lambda: RidgeCV().fit([[1], [0]] * 4, [BEYOND] * 8), "y must be numbers"),
+        (lambda: RidgeCV(alphas=(1, BEYOND)).fit([[1], [0]] * 4, [1] * 8), r"alphas\[1\]"),
+        (lambda: ElasticNetCV(l1_ratio=BEYOND).fit([[1], [0]] * 4, [1] * 8), "l1_ratio must"),
+    ],
+)
+def test_whole_numbers_beyond_the_floats(mistake, said):
+    with pytest.raises(CertuneError, match=said):
+        mistake()

@@ -88,7 +88,7 @@ def is_missing(cells: Cells) -> NDArray[np.bool_]:
         return np.isnat(cells)
     try:
         return np.isnan(np.array(cells.tolist(), dtype=np.float64))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     return np.fromiter(map(_is_missing, cells), dtype=bool, count=len(cells))
 
@@ -114,7 +114,7 @@ def as_numbers(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         return np.zeros(len(cells)), np.zeros(len(cells), dtype=bool)
     try:
         numbers = np.array(cells.tolist(), dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.fromiter(map(_number, cells), dtype=np.float64, count=len(cells))
     return numbers, ~np.isnan(numbers)
 
@@ -122,7 +122,7 @@ def as_numbers(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 def _number(cell: Any) -> float:
     try:
         return float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 

@@ -203,7 +203,7 @@ def _distance(metric: Metric, point: FloatArray, other: FloatArray) -> float:
     value = metric(point, other)
     try:
         return float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"the metric {metric_name(metric)!r} must return a number, got {value!r}"
         ) from error

@@ -688,7 +688,7 @@ class ElasticNetCV(_CertifiedNet, grid_models.ElasticNetCV):
     def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         try:
             ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             ratios = np.empty(0)
         if ratios.ndim != 1 or not ratios.size or not ((ratios >= 0.0) & (ratios <= 1.0)).all():
             raise ParameterError(

@@ -19,6 +19,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import _check_sample_weight
 
+from certune.checks import as_float_or_nan
 from certune.dual import DualFunction, PiecewiseFunction, sum_of
 from certune.dual.scales import middle
 from certune.errors import InputError, ParameterError, ParameterTypeError, RangeWarning, warn_user
@@ -356,7 +357,7 @@ def _entry(name: str, number: int, value: Any, allows_zero: bool) -> float:
     if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
         kind = type(value).__name__
         raise ParameterTypeError(f"{name}[{number}] must be an instance of float, not {kind}.")
-    entry = float(value)
+    entry = as_float_or_nan(value)
     if not (0.0 < entry < math.inf or (allows_zero and entry == 0.0)):
         least = ">= 0.0" if allows_zero else "> 0.0"
         raise ParameterError(
@@ -388,6 +389,10 @@ def check_features(X: Any) -> None:
         entries = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
         return  # scikit-learn tells what is wrong with the form
+    except OverflowError:
+        raise InputError(
+            "X has a whole number beyond the range of floats; divide the numbers of its column."
+        ) from None
     if entries.ndim != 2:
         return
     wrong = np.argwhere(~np.isfinite(entries))
@@ -416,7 +421,7 @@ def check_targets(y: Any) -> None:
     try:
         if np.isfinite(np.asarray(y, dtype=np.float64)).all():
             return
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     for row, value in enumerate(np.asarray(y, dtype=object).ravel().tolist()):
         if value is None or not _is_number(value):
@@ -451,6 +456,10 @@ def _check_finite_weights(sample_weight: Any) -> None:
         entries = np.asarray(sample_weight, dtype=np.float64).ravel()
     except (TypeError, ValueError):
         return  # scikit-learn tells what is wrong with the form
+    except OverflowError:
+        raise InputError(
+            "X has a whole number beyond the range of floats; divide the numbers of its column."
+        ) from None
     wrong = np.flatnonzero(~np.isfinite(entries))
     if wrong.size:
         raise InputError(
@@ -501,7 +510,7 @@ def _check_frame(X: Any) -> None:
 def _is_number(value: Any) -> bool:
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from certune.checks import as_float_or_nan
 from certune.errors import ParameterError
 from certune.pfaffian.expressions import constant, parameter
 from certune.space import ParameterSpace, Real, Segment
@@ -62,7 +63,7 @@ def domain_of(given: Any) -> Domain:
 
 def _range(name: object, ends: Any) -> tuple[float, float]:
     try:
-        low, high = (float(end) for end in ends)
+        low, high = map(as_float_or_nan, ends)
     except (TypeError, ValueError):
         low, high = math.nan, math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.checks import as_float_or_nan
 from certune.deadline import check_time
 from certune.dual import PiecewiseFunction
 from certune.errors import InputError, ParameterError
@@ -226,7 +227,7 @@ def _last_float(segment: Segment, t: float, merged: Merged) -> float:
 
 def _range(g: Any) -> tuple[float, float]:
     try:
-        low, high = (float(end) for end in g)
+        low, high = map(as_float_or_nan, g)
     except (TypeError, ValueError):
         low, high = math.nan, math.nan
     if not 0.0 <= low < high <= 1.0:

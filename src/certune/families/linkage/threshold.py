@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certune.checks import is_one_of
+from certune.checks import as_float_or_nan, is_one_of
 from certune.deadline import check_time
 from certune.dual import PiecewiseFunction
 from certune.errors import ParameterError, UndecidedError
@@ -376,7 +376,7 @@ def _range(cut_height: Any, relative: bool) -> tuple[float, float]:
     if cut_height is None and relative:
         return 0.0, 1.0
     try:
-        low, high = (float(end) for end in cut_height)
+        low, high = map(as_float_or_nan, cut_height)
     except (TypeError, ValueError):
         low, high = math.nan, math.nan
     if not 0.0 <= low < high < math.inf:

@@ -155,7 +155,7 @@ class Utility:
             return as_fraction(value)
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if not isfinite(number):
             raise InputError(
