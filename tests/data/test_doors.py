@@ -324,3 +324,17 @@ def test_missing_entries_are_named_by_the_row_of_the_data_and_not_of_a_fold(task
     labels = [0.0, 1.0] * 5 + [0.0, np.nan]
     with pytest.raises(ct.InputError, match=r"^y has the value nan in row 11 "):
         ct.folds(np.arange(24.0).reshape(12, 2), labels, cv=3, task=task)
+
+
+@pytest.mark.parametrize("names", [("0", "1", "2", "3"), ("a", "b", "c", "d")])
+def test_a_first_column_without_a_name_is_an_index_and_no_feature(tmp_path, names):
+    rows = ["1,2,u", "3,4,u", "7,6,v", "8,9,v"]
+    (tmp_path / "plain.csv").write_text("x,y,kind\n" + "\n".join(rows))
+    numbered = [f"{name},{row}" for name, row in zip(names, rows, strict=True)]
+    (tmp_path / "written.csv").write_text(",x,y,kind\n" + "\n".join(numbered))
+    plain, written = ct.from_csv(tmp_path, target="kind")
+    assert plain.fingerprint == written.fingerprint
+    if names[0] == "0":
+        asked = {"target": "kind", "features": ["index", "x"]}
+        (found,) = ct.from_csv(tmp_path / "written.csv", **asked)
+        assert found.points[:, 0].tolist() == [0, 1, 2, 3]

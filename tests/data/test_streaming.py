@@ -146,3 +146,28 @@ def test_large_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "zeros.npz", points=np.zeros((100, 2)), target=np.zeros(100))
     with pytest.raises(ct.InputError, match=r"zeros.npz holds \d+ bytes .* more than the 1000"):
         list(ct.read_stream(tmp_path))
+
+
+@pytest.mark.parametrize("named", [None, "row"])
+def test_the_index_of_a_frame_is_no_feature(tmp_path, named):
+    pandas = pytest.importorskip("pandas")
+    data = columns(3)
+    frame = pandas.DataFrame(data, index=pandas.Index(np.arange(100, 124), name=named))
+    frame.to_parquet(tmp_path / "all.parquet")
+    expected = ct.from_frame(data, target="label", group="site")
+    found = list(ct.read_stream(tmp_path / "all.parquet", target="label", group="site"))
+    assert [item.fingerprint for item in found] == [item.fingerprint for item in expected]
+    if named:
+        asked = {"target": "label", "group": "site", "features": ["row", "x"]}
+        (first, *_) = ct.read_stream(tmp_path / "all.parquet", **asked)
+        assert first.points[:, 0].tolist() == list(range(100, 108))
+
+
+def test_a_row_without_a_group_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "PIECE", 5)
+    data = columns(2)
+    data["site"] = data["site"].astype(object)
+    data["site"][11] = None
+    path = write(tmp_path / "some.parquet", data)
+    with pytest.raises(ct.InputError, match="row 12, column 'site': the value is missing; give"):
+        list(ct.read_stream(path, target="label", group="site"))

@@ -13,7 +13,7 @@ The rule, applied to all tables together so that every instance has the same fea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,8 +114,9 @@ def _feature_columns(
             if name in excluded:
                 raise ParameterError(f"features= has {name!r}, which is the target or the group")
     else:
-        names = [name for name in first.columns if name not in excluded]
-        _check_same_columns(tables, excluded)
+        rest = frozenset(excluded).union(*(table.index for table in tables))
+        names = [name for name in first.columns if name not in rest]
+        _check_same_columns(tables, rest)
     if not names:
         raise InputError(f"{first.source} has no column of features beside {', '.join(excluded)}")
     return names
@@ -130,7 +131,7 @@ def _listed(names: Any, what: str) -> list[str]:
     return listed
 
 
-def _check_same_columns(tables: Sequence[Table], excluded: Sequence[str]) -> None:
+def _check_same_columns(tables: Sequence[Table], excluded: Collection[str]) -> None:
     """Raise for the first table whose columns are not those of most tables."""
     columns = [frozenset(table.columns) - set(excluded) for table in tables]
     usual, count = Counter(columns).most_common(1)[0]

@@ -35,6 +35,8 @@ _SIGNATURES = {
     b"PAR1": "a Parquet file",
 }
 
+INDEX = "index"
+
 
 def read_csv(path: Path, encoding: str | None = None, delimiter: str | None = None) -> Table:
     """Read a CSV file whose first line has the names of the columns.
@@ -56,13 +58,15 @@ def read_csv(path: Path, encoding: str | None = None, delimiter: str | None = No
     text = _decoded(path, encoding)
     separator = _checked_delimiter(delimiter) or _delimiter(path, text)
     header, rows, lines = _rows(path, text, separator)
+    index = frozenset() if header[0] else frozenset([INDEX])
+    header = _with_index_named(path, header)
     columns = {
         name: np.array(column, dtype=object)
         for name, column in zip(header, zip(*rows, strict=True), strict=True)
     }
     if separator != ",":
         columns = _with_decimal_points(path, columns, lines)
-    return Table(str(path), columns, np.array(lines), "line")
+    return Table(str(path), columns, np.array(lines), "line", index)
 
 
 def _decoded(path: Path, encoding: str | None) -> str:
@@ -159,12 +163,15 @@ def _checked_header(path: Path, row: Sequence[str], delimiter: str) -> list[str]
             f"the first line of {path} has numbers ({delimiter.join(names[:4])}...) where the "
             "names of the columns are expected: add a first line with names"
         )
-    for place, name in enumerate(names):
-        if not name and place == 0:
-            # What spreadsheets and pandas write above an index.
-            names[0] = "index"
-        elif not name:
-            raise InputError(f"{path}, line 1: column {place + 1} has no name: give it one")
+    for place, name in enumerate(names[1:], start=2):
+        if not name:
+            raise InputError(f"{path}, line 1: column {place} has no name: give it one")
+    return names
+
+
+def _with_index_named(path: Path, names: list[str]) -> list[str]:
+    """Name the first column if it has no name: pandas, R and spreadsheets write an index so."""
+    names = [names[0] or INDEX, *names[1:]]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(f"{path}, line 1: several columns are named {repeated[0]!r}: rename one")

@@ -120,7 +120,9 @@ def from_csv(
         A file, a folder (its CSV files, in the order of their names), or a pattern such as
         ``"data/*.csv"``.
     target, group, features, categorical, task, **options
-        As in :func:`from_frame`. Without a group, every file is an instance of its own.
+        As in :func:`from_frame`. Without a group, every file is an instance of its own. A first
+        column without a name, as pandas writes an index, is no feature unless ``features`` has
+        "index".
     encoding : str, optional
         By default UTF-8, or UTF-16 where a file says so.
     delimiter : str, optional

@@ -8,7 +8,10 @@ an instance as soon as its last row is there.
 from __future__ import annotations
 
 import glob
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from certune.data.array_files import ARRAYS, check_array_options, read_instance
 from certune.data.csv_file import read_csv
 from certune.data.doors import SUFFIXES, Purposes, files_of, instances_of, samples_of
 from certune.data.frame import as_table
-from certune.data.table import Table, text_of
+from certune.data.table import Table, is_missing, text_of
 from certune.data.tasks import task_named
 from certune.errors import CertuneError, InputError, ParameterError
 
@@ -132,19 +135,26 @@ def _instances(
 
 def _without(table: Table, column: str | None) -> Table:
     columns = {name: cells for name, cells in table.columns.items() if name != column}
-    return Table(table.source, columns, table.rows)
+    return replace(table, columns=columns)
 
 
 def _groups(path: Path, group: str | None) -> Iterator[tuple[str, Table]]:
     """Yield the rows of every group of a Parquet file, which stand together."""
     seen: set[str] = set()
-    label, rows = "", _Rows(path)
+    label, rows, n_before = "", _Rows(path), 0
     for piece in _pieces(path):
         if group is None:
             rows.add(piece)
             continue
         if group not in piece:
             raise InputError(f"{path} has no column {group!r}: it has {', '.join(piece)}")
+        absent = is_missing(piece[group])
+        if absent.any():
+            row = n_before + int(absent.argmax()) + 1
+            raise InputError(
+                f"{path}, row {row}, column {group!r}: the value is missing; give every row a group"
+            )
+        n_before += len(absent)
         cells = [text_of(cell) for cell in piece[group].tolist()]
         starts = [i for i in range(len(cells)) if i == 0 or cells[i] != cells[i - 1]]
         for start, stop in zip(starts, [*starts[1:], len(cells)], strict=True):
@@ -168,6 +178,7 @@ class _Rows:
 
     def __init__(self, path: Path) -> None:
         self._path, self._n_before = path, 0
+        self._index = frozenset(_index_of(path))
         self.pieces: list[dict[str, Any]] = []
 
     def add(self, piece: dict[str, Any]) -> None:
@@ -182,11 +193,33 @@ class _Rows:
         table = as_table(columns, str(self._path))
         rows = np.arange(table.n_rows) + self._n_before + 1
         self._n_before += table.n_rows
-        return Table(table.source, table.columns, rows)
+        return replace(table, rows=rows, index=self._index & set(columns))
+
+
+def _index_of(path: Path) -> list[str]:
+    """Return the columns that pandas has made of the index of a frame, as it notes in the file."""
+    with _opened(path) as file:
+        noted = (file.schema_arrow.metadata or {}).get(b"pandas", b"{}")
+    try:
+        named = json.loads(noted).get("index_columns", [])
+    except (AttributeError, RecursionError, ValueError):
+        return []
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
 
 
 def _pieces(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the columns of a Parquet file, some rows at a time."""
+    with _opened(path) as file:
+        for batch in file.iter_batches(batch_size=PIECE):
+            yield {
+                name: column.to_numpy(zero_copy_only=False)
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            }
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a Parquet file; what goes wrong while it is read is an `InputError`."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -196,10 +229,6 @@ def _pieces(path: Path) -> Iterator[dict[str, Any]]:
         ) from error
     try:
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=PIECE):
-                yield {
-                    name: column.to_numpy(zero_copy_only=False)
-                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
-                }
+            yield file
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(f"{path} is not a readable Parquet file: {error}") from error

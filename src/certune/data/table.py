@@ -38,12 +38,15 @@ class Table:
         What the user calls the rows: lines of the file, or the index of the frame.
     row_word : str
         "line" or "row".
+    index : frozenset of str
+        Columns that only name the rows, as pandas writes them: no features unless asked for.
     """
 
     source: str
     columns: Mapping[str, Cells]
     rows: NDArray[Any]
     row_word: str = "row"
+    index: frozenset[str] = frozenset()
 
     @property
     def n_rows(self) -> int:
