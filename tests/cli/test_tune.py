@@ -501,3 +501,69 @@ def test_a_class_of_one_row_is_named_with_advice_that_works(run, place):
     (place / "lone.csv").write_text("a,y\n" + "".join(f"{n},u\n" for n in range(9)) + "9,v\n")
     told = run("tune", "logistic", "lone.csv", "--target", "y", exit_code=1).output
     assert "lone.csv: class 'v' has 1 row, and folds need 2" in told and "--cv" not in told
+
+
+CHOSEN = """
+import certune as ct
+
+def kept(values, parameters):
+    count = 0
+    for value in values:
+        if value * parameters["scale"] >= parameters["k"]:
+            count += 1
+    return count / len(values)
+
+family = ct.ProgramFamily(
+    kept, ct.ParameterSpace((ct.Integer("k", 1, 3), ct.Real("scale", 0.1, 2)))
+)
+
+def choice():
+    return ct.Choice({
+        "means": ct.Linkage(alpha=(-2, 2)),
+        "energies": ct.Linkage("energy", alpha=(0.5, 2), objective="cut"),
+    })
+
+def read_instance(path):
+    return tuple(float(number) for number in path.read_text().split())
+"""
+
+
+def test_families_with_whole_numbers_and_choices_are_tuned_from_files(run, place):
+    (place / "chosen_family.py").write_text(CHOSEN)
+    for number in range(2):
+        (place / f"{number}.txt").write_text(f"{number + 1} 2 3.5")
+    summary = tuned(run, "chosen_family:family", "0.txt", "1.txt", "--out", "run")
+    assert summary["best_params"]["k"] == 1 and summary["proved"]
+    assert "verified" in run("verify", "run").stdout
+    findings = json.loads((place / "run" / "findings.json").read_text())
+    assert "import chosen_family\n" in findings["code"]
+    told = run(
+        "tune", "chosen_family:choice", "data", "--task", "clustering", "--target", "label",
+        "--holdout", 0.25, "--out", "chosen", "-q",
+    ).stdout  # fmt: skip
+    assert "choice = " in told and "of the 2 alternatives" in " ".join(told.split())
+    assert "verified" in run("verify", "chosen").stdout
+    assert "is right" in run("check", "chosen/scenario.toml").stdout
+    assert (
+        "chosen_family.choice()" in json.loads((place / "chosen/findings.json").read_text())["code"]
+    )
+
+
+def test_tables_in_files_are_not_cut_and_have_no_spaces_at_the_end(run, place):
+    run("tune", "linkage", "data", "--target", "label", *FAST, "--out", "run", "-q")
+    told = run("show", "run", "--instances").stdout
+    assert "…" not in told and "complete (cut)" in told.splitlines()[-9]
+    assert all(line == line.rstrip() for line in told.splitlines())
+
+
+def test_a_run_that_is_not_there_is_suggested(run, place):
+    run("tune", "linkage", "data", "--target", "label", *FAST, "--out", "run", "-q")
+    assert "did you mean 'run'?" in run("show", "rum", exit_code=1).stderr
+
+
+def test_options_are_listed_by_what_they_are_about(run):
+    told = run("tune", "--help").stdout
+    places = [told.index(f"\n{title}:\n") for title in ("Data", "Linkage", "Labeling", "Output")]
+    assert places == sorted(places) and "\nOptions:" not in told
+    commands = run("--help").stdout
+    assert commands.count("...") == 1 and commands.index("  init") < commands.index("  check")

@@ -79,7 +79,7 @@ def test_raw_columns_of_breast_cancer_with_the_default_range(penalty):
     result = ct.tune(family, instances, progress=False)
     assert result.status is ct.Status.OPTIMAL and result.gap <= 1e-8
     assert set(result.baselines) == {
-        "weakest", "middle", "strongest", "scikit-learn's default",
+        "weakest penalty", "middle penalty", "strongest penalty", "scikit-learn's default",
     }  # fmt: skip
     own = family.instance_baselines(instances[0])["scikit-learn's default"]
     assert family.strength(instances[0]).factor * own["lam"] == pytest.approx(1.0)

@@ -281,3 +281,51 @@ def test_a_default_within_an_open_gap_is_not_called_better(plain):
     assert "It is not: Ward" in said(findings, "How much better").text
     open_search = replace(findings, status="TIME_LIMIT", gap=0.2)
     assert "Not known yet: Ward" in said(open_search, "How much better").text
+
+
+def test_what_a_spike_gains_is_not_said_of_the_plateau():
+    far = steps(((0.1, 0.101, 0.4, 0.9), (0, 0.8, 0, 0.795, 0)), ((0.2,), (0.5, 0.5)))
+    result = ct.tune(StepFamily(), far)
+    spike = replace(findings_of(result, result.evaluate(steps(((0.5,), (0, 1)), ((0.3,), (0, 1))))))
+    assert is_spike(spike)
+    between = (spike.best_value + spike.robust_value) / 2
+    told = said(replace(spike, defaults={"default": between}), "How much better")
+    assert told.tone == "plain"
+    assert "The spike is better by" in told.text and "plateau's centre is worse" in told.text
+    told = said(replace(spike, defaults={"default": 0.0}), "How much better").text
+    assert told.startswith(f"By {spike.robust_value:.3g} over") and "the spike by" in told
+    assert "the spike, x = " in said(spike, "not seen").text
+
+
+def test_a_default_at_the_end_of_the_range_is_as_good_up_to_the_gap(plain):
+    near = replace(plain[1], defaults={"weakest penalty": plain[1].best_value + 1e-9}, gap=2e-9)
+    assert "Not at all: a default is as good, weakest" in said(near, "How much better").text
+
+
+def test_words_for_one_instance_and_for_no_optimism(plain):
+    one = replace(plain[1], instances=plain[1].instances[:1], held_out=None, cross_validation=None)
+    assert "on this 1 instance" in said(one, "proved").text
+    assert "Give more of them" in said(one, "not seen").text
+    seen = replace(plain[1].cross_validation, optimism=-0.01)
+    told = said(replace(plain[1], cross_validation=seen), "Would more").text
+    assert told.startswith("The tuned score is hardly too good")
+
+
+def test_a_narrow_optimum_without_a_wider_plateau_is_called_narrow():
+    findings = findings_of(ct.tune(StepFamily(), steps(((0.5, 0.51), (0, 1, 0)))))
+    told = said(findings, "stable")
+    assert "narrow" in told.text and told.tone == "plain"
+
+
+def test_the_verdict_of_a_choice_names_the_alternative_and_speaks_of_all(tmp_path):
+    instances = ct.datasets.random_clustering(5, n_clusters=2, n_per_cluster=4, spread=0.4)
+    choice = ct.Choice({"means": ct.Linkage(alpha=(-2, 2)), "energies": ct.Linkage(
+        "energy", alpha=(0.5, 2), objective="cut")})  # fmt: skip
+    result = ct.tune(choice, instances, progress=False)
+    findings = findings_of(result)
+    assert f"choice = {result.best_alternative}" in said(findings, "use").text
+    assert "No setting of the 2 alternatives" in said(findings, "proved").text
+    assert findings.bound == result.score_bound and findings.gap == result.gap
+    assert findings.guarantee["expected"] == result.guarantee().to_dict()["expected_utility"]
+    result.report(tmp_path / "report.html")
+    assert f"choice = {result.best_alternative}" in (tmp_path / "report.html").read_text()

@@ -26,7 +26,15 @@ Shell completion: eval "$(_CERTUNE_COMPLETE=bash_source certune)", or zsh_source
 """
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
+class _InOrder(click.Group):
+    """A group whose commands are listed in the order in which they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+
+@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
 @click.version_option(package_name="certune")
 @click.pass_context
 def main(context: click.Context) -> None:

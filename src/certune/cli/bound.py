@@ -138,7 +138,7 @@ class _Bounds(click.Group):
         return _of_program(name) if known is None and ":" in name else known
 
 
-@click.group(cls=_Bounds)
+@click.group(cls=_Bounds, short_help="How many instances tuning needs, in the worst case.")
 def bound() -> None:
     """Worst-case bounds: how complex is a family, how many instances does tuning need?
 

@@ -19,6 +19,7 @@ import click
 
 from certune.cli.families import chosen_family, family_options
 from certune.cli.refusals import WrittenPath, in_options
+from certune.cli.sections import SectionedCommand
 from certune.cli.tables import settings_of_tables, table_settings
 from certune.errors import CertuneError, InputError
 from certune.stages import stage
@@ -38,7 +39,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=SectionedCommand, short_help="Tune while instances arrive.", epilog=EPILOG)
 @click.argument("source")
 @click.option("--state", type=WrittenPath(dir_okay=False, path_type=Path), required=True,
               help="File that keeps the run; an existing one is continued.")  # fmt: skip

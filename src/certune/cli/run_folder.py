@@ -13,6 +13,7 @@ from certune.files import write_whole
 from certune.report.findings import Findings
 from certune.report.tables import table_of_instances
 from certune.runs import Journal
+from certune.suggestions import suggested
 
 SCENARIO, FINDINGS, RESULT = "scenario.toml", "findings.json", "result.json"
 CERTIFICATE, REPORT, INSTANCES = "certificate.json", "report.html", "instances.csv"
@@ -82,6 +83,14 @@ def is_online_state(path: Path) -> bool:
         return False
 
 
+def _runs_beside(folder: Path) -> str:
+    """Return the runs in the same folder, the most similar first, for a message."""
+    if not folder.parent.is_dir():
+        return ""
+    there = sorted(path.name for path in folder.parent.iterdir() if (path / SCENARIO).is_file())
+    return suggested(folder.name, there).replace("it has", f"the folder {folder.parent} has")
+
+
 def read_findings(folder: Path) -> Findings:
     """Read the findings of a run.
 
@@ -92,7 +101,10 @@ def read_findings(folder: Path) -> Findings:
     """
     path = folder if folder.is_file() else folder / FINDINGS
     if not folder.exists():
-        raise InputError(f"there is no run {folder}: make one with certune tune ... --out {folder}")
+        raise InputError(
+            f"there is no run {folder}{_runs_beside(folder)}; make one with certune tune ... --out "
+            f"{folder}"
+        )
     if not path.is_file():
         if (folder / SCENARIO).is_file():
             hint = f"the run has not ended, continue it with certune resume {folder}"

@@ -25,7 +25,7 @@ from certune.suggestions import suggested
 if TYPE_CHECKING:
     from certune.families.base import Family
     from certune.report.findings import Findings
-    from certune.tuning import TuningResult
+    from certune.tuning import Choice, ChoiceResult, TuningResult
 
 TASK_OF_FAMILY = {name: command.task for name, command in FAMILIES.items()}
 # Options of the scenario that belong to the instances of a task.
@@ -45,7 +45,7 @@ class Problem:
     their features, where they have any; ``held_out_groups`` has the table of each held-out fold.
     """
 
-    family: Family
+    family: Family | Choice
     tuning: list[Any]
     held_out: list[Any]
     shared_rows: bool = False
@@ -57,11 +57,11 @@ class Problem:
 class Outcome:
     """What a run gave."""
 
-    result: TuningResult
+    result: TuningResult | ChoiceResult
     findings: Findings
 
 
-def make_family(scenario: Scenario, instances: Sequence[Any] = ()) -> Family:
+def make_family(scenario: Scenario, instances: Sequence[Any] = ()) -> Family | Choice:
     """Return the family of a scenario, one of certune or ``module:attribute``.
 
     What it takes from the data needs instances; without them its options are checked.
@@ -144,6 +144,7 @@ def run_scenario(
     from certune.report.collecting import findings_of
     from certune.tuning import tune
     from certune.tuning.cell_map import map_for_report
+    from certune.tuning.choice_result import ChoiceResult
 
     history: list[tuple[float, float, float]] = []
 
@@ -170,12 +171,13 @@ def run_scenario(
     if problem.held_out:
         with stage(f"judging on {len(problem.held_out)} held-out instances", quiet):
             held_out = result.evaluate(problem.held_out)
+    winner = result.best if isinstance(result, ChoiceResult) else result
     with stage("folds, learning curve and guarantees", quiet):
         findings = findings_of(
             result,
             held_out,
             title=f"{scenario.family_name}: {_titled(scenario.data['files'])}",
-            cells=map_for_report(problem.family, problem.tuning, result.criterion),
+            cells=map_for_report(winner.family, winner.instances, result.criterion),
             history=history,
             shared_rows=problem.shared_rows,
             held_out_groups=problem.held_out_groups,
@@ -191,7 +193,7 @@ def _titled(files: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{len(names)} files"
 
 
-def code_of(scenario: Scenario, family: Family) -> str:
+def code_of(scenario: Scenario, family: Family | Choice) -> str:
     """Return a few lines of Python that do the same."""
     data = scenario.data
     given = {key: data[key] for key in ("target", "group", "features", "categorical")
@@ -202,22 +204,23 @@ def code_of(scenario: Scenario, family: Family) -> str:
     if task:
         arguments += [f"task={task!r}"] + [f"{key}={value!r}" for key, value in options.items()]
     source = f"ct.from_csv({', '.join(arguments)})" if task else "[...]  # your instances"
-    made = (
-        f"ct.{family!r}" if ":" not in scenario.family_name
-        else scenario.family_name.replace(":", ".")
-    )  # fmt: skip
+    made, imported = f"ct.{family!r}", ""
+    if ":" in scenario.family_name:
+        module, attribute = scenario.family_name.split(":", 1)
+        is_made = callable(getattr(_imported_module(module), attribute))
+        made, imported = f"{module}.{attribute}{'()' if is_made else ''}", f"import {module}"
     holdout = scenario.split.get("holdout")
     note = f"# without what the command held back, a share of {holdout:g}" if holdout else ""
-    return "\n".join(
-        (
-            "import certune as ct",
-            note,
-            f"instances = {source}",
-            f"family = {made}",
-            f"result = ct.tune(family, instances{_aggregate_code(scenario)})",
-            "print(result)",
-        )
+    lines = (
+        "import certune as ct",
+        imported,
+        note,
+        f"instances = {source}",
+        f"family = {made}",
+        f"result = ct.tune(family, instances{_aggregate_code(scenario)})",
+        "print(result)",
     )
+    return "\n".join(line for line in lines if line)
 
 
 def _aggregate_code(scenario: Scenario) -> str:
@@ -285,7 +288,7 @@ def read_single(scenario: Scenario, path: Path) -> Any:
 
 
 def _from_tables(
-    scenario: Scenario, family: Family, files: Sequence[Path], holdout: float, seed: int
+    scenario: Scenario, family: Family | Choice, files: Sequence[Path], holdout: float, seed: int
 ) -> Problem:
     data, task = scenario.data, task_of(scenario)
     purposes = purposes_of(scenario, files[0])
@@ -314,7 +317,7 @@ def _from_tables(
 
 
 def _held_out_rows(
-    family: Family,
+    family: Family | Choice,
     sample: Sample,
     task: str,
     options: dict[str, Any],
@@ -340,7 +343,7 @@ def _held_out_rows(
 
 
 def _held_out_labels(
-    family: Family, sample: Sample, options: dict[str, Any], holdout: float, seed: int
+    family: Family | Choice, sample: Sample, options: dict[str, Any], holdout: float, seed: int
 ) -> Problem:
     """Hide labels: their rows stay in the graph, and only the last instance is judged on them."""
     known = np.flatnonzero(sample.known())
@@ -397,8 +400,9 @@ def _imported_module(name: str) -> Any:
         ) from None
 
 
-def _imported_family(name: str) -> Family:
+def _imported_family(name: str) -> Family | Choice:
     from certune.families.base import Family
+    from certune.tuning import Choice
 
     module_name, attribute = name.split(":", 1)
     module = _imported_module(module_name)
@@ -409,16 +413,17 @@ def _imported_family(name: str) -> Family:
         )
     found = getattr(module, attribute)
     family = found() if callable(found) else found
-    if not isinstance(family, Family):
+    if not isinstance(family, (Family, Choice)):
         raise ParameterError(
-            f"{name} must be a certune family, or a function that returns one, got {family!r}"
+            f"{name} must be a certune family or choice, or a function that returns one, got "
+            f"{family!r}"
         )
     return family
 
 
 def _own_reader(scenario: Scenario) -> Any:
-    """The function read_instance of the module of a family of one's own, if it has one."""
-    if ":" not in scenario.family_name:
+    """The function read_instance of the module of a family of one's own, unless a task is named."""
+    if ":" not in scenario.family_name or scenario.data.get("task"):
         return None
     return getattr(_imported_module(scenario.family_name.split(":", 1)[0]), "read_instance", None)
 

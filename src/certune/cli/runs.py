@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 RUN = click.argument("run", type=click.Path(path_type=Path))
 
 
-@click.command(epilog="\b\nExamples:\n  certune show run/\n  certune show run/ --json")
+@click.command(
+    short_help="Print the verdict and the numbers of a run.",
+    epilog="\b\nExamples:\n  certune show run/\n  certune show run/ --json",
+)
 @RUN
 @click.option("--instances", is_flag=True, help="One row for each instance, or round.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
@@ -63,7 +66,11 @@ def report(run: Path, target: Path | None) -> None:
     click.echo(f"written: {_written_report(run, target)}")
 
 
-@click.command("open", epilog="\b\nExamples:\n  certune open run/")
+@click.command(
+    "open",
+    short_help="Open the report of a run in the browser.",
+    epilog="\b\nExamples:\n  certune open run/",
+)
 @RUN
 @click.option("--print", "only_print", is_flag=True, help="Print the address only.")
 @refusing
@@ -80,7 +87,10 @@ def open_report(run: Path, only_print: bool) -> None:
         webbrowser.open(address)
 
 
-@click.command(epilog="\b\nExamples:\n  certune verify run/")
+@click.command(
+    short_help="Check the proof of a run against its data.",
+    epilog="\b\nExamples:\n  certune verify run/",
+)
 @RUN
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @refusing

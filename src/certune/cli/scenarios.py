@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 TARGET_NAMES = ("target", "label", "labels", "class", "y", "truth", "species", "diagnosis")
 MOST_CLASSES = 30
+# So many columns are listed in a comment.
+MOST_COLUMNS = 12
 FOLDS = 5
 
 
 @click.command(
+    short_help="Write a scenario file for your data.",
     epilog="\b\nExamples:\n  certune init data/ --family linkage\n"
-    "  certune init train.csv --family logistic --to logistic.toml"
+    "  certune init train.csv --family logistic --to logistic.toml",
 )
 @click.argument("data", nargs=-1, required=True, type=click.Path())
 @click.option("--family", type=click.Choice(list(FAMILIES)), default="linkage", show_default=True)
@@ -55,7 +58,10 @@ def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool)
         {"holdout": 0.25, "seed": 0} if len(files) > 3 else {},
         {"timeout": 60},
     )
-    columns = ", ".join(list(table.columns)[:12])
+    names = list(table.columns)
+    columns = ", ".join(names[:MOST_COLUMNS])
+    if len(names) > MOST_COLUMNS:
+        columns += f" and {len(names) - MOST_COLUMNS} more"
     comments = {
         "family.objective": "if the number of clusters is not known: cut_height = [low, high], or "
         "relative = true, instead of kind, alpha and objective",
@@ -70,7 +76,10 @@ def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool)
     click.echo(f"written: {target_file}\nnext: certune check {target_file}")
 
 
-@click.command(epilog="\b\nExamples:\n  certune check scenario.toml")
+@click.command(
+    short_help="Check a scenario file, and say how long a run takes.",
+    epilog="\b\nExamples:\n  certune check scenario.toml",
+)
 @click.argument("scenario", type=click.Path(path_type=Path))
 @refusing
 def check(scenario: Path) -> None:
@@ -80,7 +89,7 @@ def check(scenario: Path) -> None:
     two seconds to tell.
     """
     from certune.cli.running import read_problem
-    from certune.tuning import estimate_cost
+    from certune.tuning import Choice, estimate_cost
 
     stored = read_scenario(scenario)
     problem = read_problem(stored)
@@ -89,6 +98,11 @@ def check(scenario: Path) -> None:
     click.echo(f"{n} instance{'s' * (n != 1)} to tune on, {len(problem.held_out)} held out")
     click.echo(f"first: {problem.tuning[0]!r}")
     jobs = int(stored.run.get("jobs") or 1)
+    if isinstance(problem.family, Choice):
+        for name, family in problem.family.alternatives.items():
+            cost = estimate_cost(family, problem.tuning, n_jobs=jobs)
+            click.echo(f"{name}, if all of it is needed, takes: {cost}")
+        return
     click.echo(f"a run takes: {estimate_cost(problem.family, problem.tuning, n_jobs=jobs)}")
 
 

@@ -13,6 +13,7 @@ import click
 from certune.cli.families import EITHER_OR, FAMILIES, given_settings, settings_of_families
 from certune.cli.refusals import WrittenPath, refusing
 from certune.cli.scenario import Scenario, read_scenario
+from certune.cli.sections import SectionedCommand
 from certune.cli.tables import settings_of_tables, table_settings
 from certune.errors import InputError, ParameterError
 
@@ -38,7 +39,11 @@ def completed_families(context: Any, parameter: Any, incomplete: str) -> list[st
     return [name for name in FAMILIES if name.startswith(incomplete)]
 
 
-@click.command(epilog=EPILOG)
+@click.command(
+    cls=SectionedCommand,
+    short_help="Find the best setting for your data, with a proof.",
+    epilog=EPILOG,
+)
 @click.argument("family", shell_complete=completed_families)
 @click.argument("data", nargs=-1, type=click.Path())
 @click.option("--group", help="Column that divides the rows into instances.")
@@ -102,7 +107,10 @@ def tune(
     carry_out(scenario, problem, out, as_json, quiet)
 
 
-@click.command(epilog="\b\nExamples:\n  certune resume run/ --timeout 60")
+@click.command(
+    short_help="Continue a run that was stopped, or reached its time limit.",
+    epilog="\b\nExamples:\n  certune resume run/ --timeout 60",
+)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds from now on.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")

@@ -194,6 +194,11 @@ def _files_named(text: str) -> list[Path]:
 
 def _files_in(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    if not found and not any(folder.iterdir()):
+        raise InputError(
+            f"the folder {folder} is empty: expected CSV files ({', '.join(SUFFIXES)}); name the "
+            "folder of the tables"
+        )
     if not found:
         raise InputError(
             f"the folder {folder} has no CSV file ({', '.join(SUFFIXES)}){_neighbours(folder)}; "

@@ -10,6 +10,7 @@ import datetime
 import hashlib
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -78,9 +79,12 @@ def findings_of(
 ) -> Findings:
     """Collect what a report says.
 
+    Of a choice, what is said of the winner, with the status, the bound and the guarantee of all
+    alternatives together.
+
     Parameters
     ----------
-    result : TuningResult
+    result : TuningResult or ChoiceResult
         The result.
     held_out : HeldOutEvaluation, optional
         Its best setting on held-out instances.
@@ -100,6 +104,13 @@ def findings_of(
     columns : sequence of str, optional
         Names of the columns of the instances.
     """
+    if hasattr(result, "best_alternative"):
+        winner = findings_of(
+            result.best, held_out, title=title or result.title, cells=cells, history=history,
+            shared_rows=shared_rows, held_out_groups=held_out_groups, command=command, code=code,
+            columns=columns,
+        )  # fmt: skip
+        return _among_alternatives(result, winner, held_out)
     if shared_rows is None:
         shared_rows = are_folds(result.instances)
     units = _Units(result.family.score)
@@ -132,6 +143,31 @@ def findings_of(
         command=command,
         code=code,
     )
+
+
+def _among_alternatives(result: Any, winner: Findings, held_out: Any) -> Findings:
+    """What is said of the winner of a choice, whose claims are about all alternatives."""
+    # How many instances the winner's own family needs says nothing about the choice.
+    guarantee = winner.guarantee and _guarantee(result, held_out, _Units(result.choice.score))
+    params_of, name = result.choice.params_of, result.best_alternative
+    return replace(
+        winner,
+        status=result.status.name,
+        status_text=result.status.value,
+        proved=_is_proof(result.status),
+        bound=result.score_bound,
+        gap=result.gap,
+        elapsed=result.elapsed,
+        best_params=plain_params(result.best_params),
+        robust_params=plain_params(params_of(name, result.best.robust())),
+        n_alternatives=len(result.alternatives),
+        guarantee=guarantee,
+        needed=(),
+    )
+
+
+def _is_proof(status: Any) -> bool:
+    return status.name in ("OPTIMAL", "GAP_LIMIT")
 
 
 def are_folds(instances: Iterable[Any]) -> bool:
@@ -198,7 +234,7 @@ def _common(result: Any, units: _Units, axis: Axis) -> dict[str, Any]:
         family_fingerprint=family.fingerprint,
         status=status.name,
         status_text=status.value,
-        proved=status.name in ("OPTIMAL", "GAP_LIMIT"),
+        proved=_is_proof(status),
         best_params=plain_params(result.best_params),
         gap=result.gap,
         tolerance=family.tolerance,

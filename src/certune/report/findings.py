@@ -181,6 +181,7 @@ class Findings:
     instances are folds of the same rows: nothing that assumes independent instances is stated then.
     ``n_streamed`` is the number of instances of a stream, of which none is told by itself.
     ``failures`` are instances that were left out, with the reason.
+    ``n_alternatives`` is the number of alternatives of a choice; the others have no picture.
     """
 
     title: str
@@ -228,6 +229,7 @@ class Findings:
     measure: str = ""
     n_streamed: int = 0
     failures: tuple[tuple[str, str], ...] = ()
+    n_alternatives: int = 1
 
     def __post_init__(self) -> None:
         if not self.measure:

@@ -6,6 +6,7 @@ are drawn by the embedded Apache ECharts (``assets``); every number in them also
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 
 from certune.files import write_whole
@@ -22,6 +23,9 @@ from certune.report.markup import (
 )
 from certune.report.tables import table_of_instances
 from certune.report.verdict import count_of, shown, shown_estimate, shown_params, verdict
+
+# So many instances of a fold are told by name.
+NAMES_OF_FOLD = 1
 
 
 def write_report(path: str | PathLike[str], findings: Findings) -> None:
@@ -255,10 +259,10 @@ def _expectation(findings: Findings) -> str:
         rows = [
             (
                 number,
-                ", ".join(fold["left_out"][:3]) + (", ..." if len(fold["left_out"]) > 3 else ""),
                 shown(fold["setting"]),
                 shown(fold["tuning"]),
                 shown(fold["value"]),
+                _first_names(fold["left_out"]),
             )
             for number, fold in enumerate(found.folds, 1)
         ]
@@ -267,7 +271,7 @@ def _expectation(findings: Findings) -> str:
             f"{shown_estimate(found)}.</p>"
             + table_markup(
                 "Tuned without each fold, judged on it",
-                ("fold", "left out", findings.axis.name, "tuning", "left out"),
+                ("fold", findings.axis.name, "on the others", "on the fold", "its instances"),
                 rows,
             )
         )
@@ -278,6 +282,13 @@ def _expectation(findings: Findings) -> str:
         f'<section><h2>What to expect on new instances</h2><div class="grid">{columns}</div>'
         "</section>"
     )
+
+
+def _first_names(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many there are."""
+    if len(names) <= NAMES_OF_FOLD:
+        return ", ".join(names)
+    return f"{', '.join(names[:NAMES_OF_FOLD])} and {len(names) - NAMES_OF_FOLD} more"
 
 
 def _history(findings: Findings) -> str:
@@ -299,6 +310,8 @@ def _history(findings: Findings) -> str:
 
 def _instances(findings: Findings) -> str:
     names, failed = list(findings.defaults), {name for name, _ in findings.failures}
+    # Along a line through several parameters nothing is known of the best for one instance.
+    alone = any(item.attainable is not None for item in findings.instances)
     rows = []
     for item in findings.instances:
         if item.name in failed:
@@ -311,11 +324,16 @@ def _instances(findings: Findings) -> str:
                 item.name,
                 shown(item.tuned),
                 *(shown(item.defaults.get(name)) for name in names),
-                "" if item.attainable is None else shown(item.attainable),
-                own,
+                *(
+                    ("" if item.attainable is None else shown(item.attainable), own)
+                    if alone
+                    else ()
+                ),
             )
         )
-    columns = ("instance", "tuned", *names, "best for it alone", f"its best {findings.axis.name}")
+    columns = ("instance", "tuned", *names)
+    if alone:
+        columns += ("best for it alone", f"its best {findings.axis.name}")
     title = f"{_capital(findings.score)} of every instance; press a title to sort"
     table = table_markup(title, columns, rows, sortable=True) if rows else ""
     if findings.failures:

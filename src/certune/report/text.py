@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ from certune.report.verdict import Answer, shown, verdict
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+# Columns of text in a terminal that is narrower than this, and in a file at most.
+NARROWEST, WIDEST = 20, 2000
 
 MARKS = {"good": "[green]✓[/]", "plain": "[blue]·[/]", "warning": "[yellow]![/]"}
 
@@ -31,11 +35,13 @@ def print_findings(console: Console, findings: Findings, *, instances: bool = Fa
     """
     from rich.markup import escape
 
-    console.print(f"[bold]{escape(findings.title)}[/]  {findings.status}")
-    console.print(_answers(verdict(findings)))
-    console.print(_settings(findings))
+    colour = "green" if findings.proved else "yellow"
+    console.print(f"[bold]{escape(findings.title)}[/]  [bold {colour}]{findings.status}[/]\n")
+    _print_answers(console, verdict(findings))
+    _print_table(console, _settings(findings))
     if instances:
-        console.print(_instances(findings))
+        console.print()
+        _print_table(console, _instances(findings))
 
 
 def print_online_findings(
@@ -54,23 +60,31 @@ def print_online_findings(
     """
     from rich.markup import escape
 
-    console.print(f"[bold]{escape(findings.title)}[/]")
-    console.print(_answers(online_verdict(findings)))
+    console.print(f"[bold]{escape(findings.title)}[/]\n")
+    _print_answers(console, online_verdict(findings))
     if rounds:
-        console.print(_rounds(findings))
+        _print_table(console, _rounds(findings))
 
 
-def _answers(answers: Sequence[Answer]) -> Table:
+def _print_answers(console: Console, answers: Sequence[Answer]) -> None:
+    """Print each question on a line, and its answer below it."""
     from rich.markup import escape
-    from rich.table import Table
 
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=1)
-    grid.add_column(ratio=1)
     for answer in answers:
-        text = f"[bold]{escape(answer.question)}[/] {escape(answer.text)}"
-        grid.add_row(MARKS[answer.tone], text)
-    return grid
+        console.print(f"{MARKS[answer.tone]} [bold]{escape(answer.question)}[/]")
+        for line in textwrap.wrap(answer.text, max(console.width - 2, NARROWEST)):
+            console.print(f"  {escape(line)}", highlight=False)
+    console.print()
+
+
+def _print_table(console: Console, table: Table) -> None:
+    """Print a table; a file or a pipe has no width at which it must be cut."""
+    width = console.width
+    if not console.is_terminal:
+        wide = console.options.update(max_width=WIDEST)
+        console.width = max(width, console.measure(table, options=wide).maximum)
+    console.print(table)
+    console.width = width
 
 
 def _rounds(findings: OnlineFindings) -> Table:
@@ -109,8 +123,8 @@ def _instances(findings: Findings) -> Table:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("instance")
-    for name in ("tuned", *findings.defaults, "attainable"):
-        table.add_column(name, justify="right")
+    for name in ("tuned", *findings.defaults, "best for it"):
+        table.add_column(name, justify="right", overflow="fold")
     for row in findings.instances:
         scores = [shown(row.defaults.get(name)) for name in findings.defaults]
         attainable = "" if row.attainable is None else shown(row.attainable)

@@ -142,12 +142,13 @@ def _proved(findings: Findings) -> Answer:
     where = _range(findings)
     comparison = "above" if findings.greater_is_better else "below"
     n = count_of(findings.n_instances, "instance")
+    which = "this" if findings.n_instances == 1 else "these"
     if findings.status == "OPTIMAL":
         within = f" (up to {findings.gap:.1g})" if findings.gap else ""
         return Answer(
             "Is it proved?",
             f"Yes. No setting{where} has a {findings.measure} {comparison} "
-            f"{shown(findings.best_value)} on these {n}{within}.",
+            f"{shown(findings.best_value)} on {which} {n}{within}.",
             "good",
             "exact functions of the parameter (thm:piecewise-pfaffian); the certificate can be "
             "checked by certune.verify",
@@ -173,33 +174,47 @@ def _better(findings: Findings) -> Answer | None:
     best = findings.best_default
     if best is None:
         return None
+    question = "How much better than the defaults?"
     name, value = best
     gain = findings.advantage(value)
-    others = _listed({k: v for k, v in findings.defaults.items() if k != name})
+    # Scores with an error are equal up to the gap: the end of a range may be a default as well.
+    is_equal = gain == 0 or (findings.status == "OPTIMAL" and abs(gain) <= findings.gap)
+    equal = [
+        other
+        for other, score in findings.defaults.items()
+        if score == value or (is_equal and abs(score - value) <= findings.gap)
+    ]
+    named = equal if is_equal else [name]
+    others = _listed({k: v for k, v in findings.defaults.items() if k not in named})
     rest = f" The other defaults: {others}." if others else ""
-    if gain > 0:
-        text = (
-            f"By {shown(gain, 3)} over the best default, {name} ({shown(value)}), on the tuning "
-            f"instances.{rest}"
-        )
-        return Answer("How much better than the defaults?", text, "good")
-    if gain == 0:
-        equal = [other for other, score in findings.defaults.items() if score == value]
-        others = _listed({k: v for k, v in findings.defaults.items() if k not in equal})
-        rest = f" The other defaults: {others}." if others else ""
+    if is_equal:
         count = "a default is" if len(equal) == 1 else f"{len(equal)} defaults are"
         text = f"Not at all: {count} as good, {', '.join(equal)} ({shown(value)}).{rest}"
-        return Answer("How much better than the defaults?", text, "plain")
+        return Answer(question, text, "plain")
+    if gain > 0:
+        where = f"the best default, {name} ({shown(value)}), on the tuning instances"
+        lost = -findings.advantage(value, findings.robust_value)
+        if is_spike(findings) and lost >= 0:
+            worse = f"is worse than it by {shown(lost, 2)}" if lost else "is only as good"
+            text = (
+                f"The spike is better by {shown(gain, 3)} than {where}; the plateau's centre "
+                f"{worse}.{rest}"
+            )
+            return Answer(question, text, "plain")
+        if is_spike(findings):
+            text = f"By {shown(-lost, 3)} over {where}; the spike by {shown(gain, 3)}.{rest}"
+            return Answer(question, text, "good")
+        return Answer(question, f"By {shown(gain, 3)} over {where}.{rest}", "good")
     if findings.status != "OPTIMAL" and -gain <= findings.gap:
         text = (
             f"Not known yet: {name} reaches {shown(value)}, and the gap is larger than that.{rest}"
         )
-        return Answer("How much better than the defaults?", text, "warning")
+        return Answer(question, text, "warning")
     text = (
         f"It is not: {name} reaches {shown(value)}, another algorithm or a setting outside the "
         f"range: use it, or widen the range if it is a setting.{rest}"
     )
-    return Answer("How much better than the defaults?", text, "warning")
+    return Answer(question, text, "warning")
 
 
 def _held_out(findings: Findings) -> Answer:
@@ -220,6 +235,13 @@ def _held_out(findings: Findings) -> Answer:
                 "back, and run the setting on them with family.run.",
                 "warning",
             )
+        if found is None and findings.n_instances == 1:
+            return Answer(
+                question,
+                "Unknown: one instance was all there was. Give more of them, and keep some back "
+                "with --holdout 0.25.",
+                "warning",
+            )
         if found is None:
             return Answer(
                 question,
@@ -230,13 +252,14 @@ def _held_out(findings: Findings) -> Answer:
         return Answer(
             question,
             f"Not measured on held-out instances. Tuning without each fold in turn estimates "
-            f"{findings.measure} {shown_estimate(found)} on others.",
+            f"{findings.measure} {shown_estimate(found)} on others{_of_winner(findings)}.",
             "plain",
             "cross-validation over instances, each fold tuned exactly",
         )
     if held.interval is None:
         return Answer(question, "Unknown: some held-out instances were used in tuning.", "warning")
     best = findings.best_default
+    it = f"the spike, {shown_params(findings.best_params)}," if is_spike(findings) else "it"
     n = len(held.groups or held.instances)
     if n == 1:
         against = "" if best is None or best[0] not in held.defaults else (
@@ -245,7 +268,7 @@ def _held_out(findings: Findings) -> Answer:
         what = held.groups[0] if held.groups else held.instances[0].name
         return Answer(
             question,
-            f"On what was held out ({what}) it has {shown(held.value)}{against}. "
+            f"On what was held out ({what}) {it} has {shown(held.value)}{against}. "
             "One measurement says nothing about the spread.",
             "plain",
         )
@@ -253,7 +276,7 @@ def _held_out(findings: Findings) -> Answer:
     if held.groups:
         where += f", {len(held.instances)} folds,"
     text = (
-        f"On {where} it has {shown(held.value)}, in expectation "
+        f"On {where} {it} has {shown(held.value)}, in expectation "
         f"between {shown(held.interval[0])} and {shown(held.interval[1])} (95 %)."
     )
     compared = {item.name: item for item in held.comparisons}
@@ -305,6 +328,12 @@ def _plateau(findings: Findings) -> Answer | None:
     )
     if is_spike(findings):
         return Answer(question, f"{wide}: a spike. But {near}.", "warning")
+    if plateau in findings.region:
+        beyond = f"beyond it more than {shown(findings.robust_loss, 2)} is lost"
+        if share < NARROW_SHARE:
+            narrow = f"{wide}: narrow, and no wider plateau is nearly as good, {beyond}."
+            return Answer(question, narrow, "plain")
+        return Answer(question, f"{wide}; {beyond}.", "good")
     return Answer(question, f"{wide}; {near}.", "good")
 
 
@@ -314,9 +343,8 @@ def _more(findings: Findings) -> Answer | None:
     found = findings.cross_validation
     if found is None:
         return None
-    text = (
-        f"The tuned score is about {shown(max(found.optimism, 0.0), 2)} too good for new instances"
-    )
+    about = f"about {shown(found.optimism, 2)}" if found.optimism > 0 else "hardly"
+    text = f"The tuned score is {about} too good for new instances{_of_winner(findings)}"
     # The estimate is a bound, and may promise less than what has been seen already.
     too_good = found.optimism > findings.needed_epsilon
     if too_good and estimates and estimates[0]["n_instances"] > findings.n_instances:
@@ -335,6 +363,8 @@ def _more(findings: Findings) -> Answer | None:
 
 
 def _range(findings: Findings) -> str:
+    if findings.n_alternatives > 1:
+        return f" of the {findings.n_alternatives} alternatives"
     if findings.n_free > 1:
         return " in the space"
     axis = findings.axis
@@ -345,6 +375,11 @@ def shown_estimate(found: CrossValidationFinding) -> str:
     """Return what cross-validation estimates, with its standard error if there is one."""
     spread = "" if found.standard_error is None else f" ± {shown(found.standard_error, 2)}"
     return f"{shown(found.value)}{spread}"
+
+
+def _of_winner(findings: Findings) -> str:
+    """What an estimate within the winner leaves out."""
+    return " (within the chosen alternative)" if findings.n_alternatives > 1 else ""
 
 
 def _listed(scores: Mapping[str, float]) -> str:

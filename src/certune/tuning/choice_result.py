@@ -164,6 +164,11 @@ class ChoiceResult:
         return found
 
     @property
+    def title(self) -> str:
+        """Headline of a report: the winner, and among what it was chosen."""
+        return self.choice.title_of(self.best_alternative, self.best_params)
+
+    @property
     def best_params(self) -> dict[str, Any]:
         """Name of the winning alternative, as ``choice``, and its best setting.
 
@@ -359,8 +364,14 @@ class ChoiceResult:
         title : str, optional
             Headline.
         """
-        made = self.choice.title_of(self.best_alternative, self.best_params)
-        self.best.report(path, held_out, title=title or made)
+        from certune.report import findings_of, write_report
+        from certune.tuning.cell_map import map_for_report
+
+        if held_out is not None and not isinstance(held_out, HeldOutEvaluation):
+            held_out = self.evaluate(held_out)
+        best = self.best
+        cells = map_for_report(best.family, best.instances, best.criterion)
+        write_report(path, findings_of(self, held_out, title=title, cells=cells))
 
     def to_frame(self) -> Any:
         """Return a table of the instances for the winner, see `TuningResult.to_frame`."""

@@ -90,6 +90,7 @@ class RunLog:
         self._share: float | None = None
         self._doing = ""
         self._estimate = math.inf
+        self._has_rows = False
         self._closed = threading.Event()
         if SILENCE.is_wanted:
             progress = False
@@ -133,7 +134,7 @@ class RunLog:
 
     def is_due(self, elapsed: float, *, last: bool) -> bool:
         """Tell whether a row should be printed; `last` after the last instance."""
-        return self._display is not None and (last or elapsed >= self._next_row)
+        return last or (self._display is not None and elapsed >= self._next_row)
 
     def row(self, state: State) -> None:
         """Print a row."""
@@ -147,6 +148,7 @@ class RunLog:
             self._counts, self._values = state.counts, values
             if self._display is not None:
                 self._display.row(self._row(state.elapsed))
+                self._has_rows = True
         cost = time.perf_counter() - started
         pause = max(FIRST_INTERVAL, GROWTH * state.elapsed, ROW_SHARE * cost)
         self._next_row = state.elapsed + pause
@@ -158,6 +160,9 @@ class RunLog:
     def _end(self, words: str) -> None:
         with self._lock:
             if self._display is not None and not self._closed.is_set():
+                if words and not self._has_rows and self._values[0] != "-":
+                    # A table that was opened while the last step went on is not left empty.
+                    self._display.row(self._row(self._elapsed))
                 self._display.beat(self._moment())
                 self._display.close(words)
             self._closed.set()

@@ -183,7 +183,11 @@ class RegularizedLogistic(Family):
         low, high = self.range
         middle = min(max(math.sqrt(low) * math.sqrt(high), low), high)
         weakest, strongest = (low, high) if self.parameter == "lam" else (high, low)
-        settings = {"weakest": weakest, "middle": middle, "strongest": strongest}
+        settings = {
+            "weakest penalty": weakest,
+            "middle penalty": middle,
+            "strongest penalty": strongest,
+        }
         if self.parameter == "C":
             settings["scikit-learn's default"] = 1.0
         return {name: {self.parameter: value} for name, value in settings.items()}

@@ -181,7 +181,7 @@ class RegularizedRegression(Family):
         """The two ends of the range, the middle of its logarithm, and scikit-learn's alpha of 1."""
         low, high = self.alpha
         middle = min(max(math.sqrt(low) * math.sqrt(high), low), high)
-        settings = {"weakest": low, "middle": middle, "strongest": high}
+        settings = {"weakest penalty": low, "middle penalty": middle, "strongest penalty": high}
         settings["scikit-learn's default"] = 1.0
         if isinstance(self.l1_ratio, tuple):
             # Half of each penalty is scikit-learn's default.
