@@ -1,6 +1,8 @@
 """Deadlines: what may take long asks for the time, and a search ends when it is up."""
 
 import math
+import subprocess
+import sys
 import threading
 import time
 from fractions import Fraction
@@ -59,16 +61,37 @@ def test_the_end_of_time_is_no_failure():
 
 def test_the_clock_stands_still_during_preparations():
     before = deadline.now()
-    deadline.begin_preparation()
-    deadline.begin_preparation()
-    standing = deadline.now()
-    time.sleep(0.01)
-    deadline.end_preparation()
-    assert deadline.now() == standing >= before
-    deadline.end_preparation()
+    with deadline.preparing():
+        with deadline.preparing():
+            standing = deadline.now()
+            time.sleep(0.01)
+        assert deadline.now() == standing >= before
     started = time.perf_counter()
     time.sleep(0.01)
     assert standing + 0.01 <= deadline.now() <= standing + (time.perf_counter() - started) + 0.01
+
+
+SLOW_LOADING = """
+import sys, time
+import certune as ct
+
+class SlowFinder:
+    def find_spec(self, name, *details):
+        if name in ("scipy.cluster", "sklearn.metrics"):
+            time.sleep(2.0)
+
+instances = ct.datasets.random_clustering(1, n_clusters=2, n_per_cluster=3, random_state=0)
+family = ct.Linkage(alpha=(-2, 2), utility="normalized-mutual-info")
+for name in [name for name in sys.modules if name.startswith(("scipy.cluster", "sklearn.metrics"))]:
+    del sys.modules[name]
+sys.meta_path.insert(0, SlowFinder())
+print(ct.tune(family, instances, timeout=1.5, progress=False).status.name)
+"""
+
+
+def test_modules_that_load_slowly_do_not_count():
+    finished = subprocess.run([sys.executable, "-c", SLOW_LOADING], capture_output=True, text=True)
+    assert finished.stdout == "OPTIMAL\n", finished.stderr
 
 
 def slow_cases():

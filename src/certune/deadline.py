@@ -7,7 +7,7 @@ that :func:`current_stop` hands to it. Exceptions come from such questions only,
 left half done. In the main thread the core also runs the handlers of pending signals.
 
 Times are those of :func:`now`, a clock that stands still while something is prepared for first use
-(workers being started): preparation never counts against a limit.
+(workers being started, modules being loaded): preparation never counts against a limit.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from certune._core import Stop, TimeIsUp, begin_preparation, end_preparation, no
 __all__ = [
     "Stop",
     "TimeIsUp",
-    "begin_preparation",
     "check_time",
     "current_stop",
-    "end_preparation",
     "now",
+    "preparing",
     "under",
     "until",
     "unless_stopped",
@@ -53,6 +52,16 @@ class under:  # noqa: N801 (used as a statement)
 
     def __exit__(self, *error: object) -> None:
         _stop.reset(self._token)
+
+
+class preparing:  # noqa: N801 (used as a statement)
+    """Let the clock of :func:`now` stand still while something is made ready for first use."""
+
+    def __enter__(self) -> None:
+        begin_preparation()
+
+    def __exit__(self, *error: object) -> None:
+        end_preparation()
 
 
 def until(deadline: float) -> under:

@@ -35,9 +35,8 @@ from joblib.parallel import BatchedCalls, get_active_backend
 from certune.deadline import (
     Stop,
     TimeIsUp,
-    begin_preparation,
     check_time,
-    end_preparation,
+    preparing,
     under,
 )
 from certune.errors import WorkerError
@@ -444,18 +443,16 @@ class _Processes:
         # Arrays are sent, not mapped to files: an instance is in work once.
         self._parallel = joblib.Parallel(n_jobs=n_jobs, prefer="processes", max_nbytes=None)
         self._is_closed = False
-        begin_preparation()
         try:
-            for thread in tuple(_ENDING):  # workers of an earlier run, in whose place new ones come
-                thread.join()
-            self._parallel.__enter__()
+            with preparing():
+                for thread in tuple(_ENDING):  # those of an earlier run, in whose place come new
+                    thread.join()
+                self._parallel.__enter__()
         except Exception as error:
             raise WorkerError(
                 f"the workers of {type(self._parallel._backend).__name__} cannot be started: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        finally:
-            end_preparation()
         self._backend = self._parallel._backend
         self.n_workers = max(1, self._backend.effective_n_jobs(self._parallel.n_jobs))
         self._backend.start_call()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certune.deadline import preparing
 from certune.families.linkage.instance import ClusteringInstance
 
 Labels = NDArray[np.int64]
@@ -33,8 +34,9 @@ def named_by_knowledge(name: str) -> str:
 
 def plain_cuts(distances: NDArray[np.float64], k: int) -> dict[str, Labels]:
     """Single, average, complete and Ward linkage by scipy, without their last k - 1 merges."""
-    from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import squareform
+    with preparing():
+        from scipy.cluster.hierarchy import linkage
+        from scipy.spatial.distance import squareform
 
     n = len(distances)
     largest = distances.max()
@@ -136,13 +138,15 @@ def _draws(n: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def _genie(points: NDArray[np.float64], k: int) -> Any:
-    genie = import_module("genieclust").Genie
+    with preparing():
+        genie = import_module("genieclust").Genie
     with _without_warnings():
         return genie(n_clusters=k).fit_predict(points)
 
 
 def _hdbscan(points: NDArray[np.float64], k: int) -> Any:
-    hdbscan = import_module("hdbscan").HDBSCAN
+    with preparing():
+        hdbscan = import_module("hdbscan").HDBSCAN
     with _without_warnings():
         return hdbscan().fit_predict(points)
 

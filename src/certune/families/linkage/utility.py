@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.checks import as_fraction
+from certune.deadline import preparing
 from certune.dual.integers import over_common_denominator
 from certune.errors import InputError, ParameterError
 from certune.kernels.linkage import heaviest_matching, matched_points
@@ -229,7 +230,8 @@ def normalized_mutual_info(target: IntArray, labels: IntArray) -> float:
     The value of ``sklearn.metrics.normalized_mutual_info_score``, brought back to [0, 1] where
     rounding leaves it. A float, hence exact only as a number, not as a formula.
     """
-    from sklearn.metrics import normalized_mutual_info_score
+    with preparing():
+        from sklearn.metrics import normalized_mutual_info_score
 
     return min(1.0, max(0.0, float(normalized_mutual_info_score(target, labels))))
 
