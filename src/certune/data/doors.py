@@ -196,8 +196,8 @@ def _files_in(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
     if not found and not any(folder.iterdir()):
         raise InputError(
-            f"the folder {folder} is empty: expected CSV files ({', '.join(SUFFIXES)}); name the "
-            "folder of the tables"
+            f"the folder {folder} is empty; name the folder of the tables, which are CSV files "
+            f"({', '.join(SUFFIXES)})"
         )
     if not found:
         raise InputError(
