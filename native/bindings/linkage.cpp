@@ -431,19 +431,25 @@ nb::tuple joined_(std::tuple<Reals, Integers, Integers> cover, Reals special) {
                           array_of(std::move(found.least)), array_of(std::move(found.most)));
 }
 
-Result<std::int64_t> prune_(int objective, IntegerTable reference, Integers left, Integers right,
-                            int k, const Stop& stop) {
-    const std::size_t n = reference.shape(0);
+Result<std::int64_t> prune_(int objective, IntegerTable reference, IntegerTable left,
+                            IntegerTable right, int k, const Stop& stop) {
+    const std::size_t n = reference.shape(0), n_trees = left.shape(0);
     expect(n > 0, "There must be a point.");
     expect_square(reference, n, "reference must be a square matrix.");
     expect(k >= 1 && static_cast<std::size_t>(k) <= n, "k must be between 1 and n.");
+    expect(right.shape(0) == n_trees, "There must be a left and a right child for every tree.");
     const std::vector<std::int64_t> labels(n, 0);
-    expect_merges({labels, span_of(left), span_of(right), static_cast<int>(n) - 1});
+    for (std::size_t t = 0; t < n_trees; ++t) {
+        expect_merges(
+            {labels, view_of(left).row(t), view_of(right).row(t), static_cast<int>(n) - 1});
+    }
     const Pruning pruning{one_of<Objective>(objective, 3, "objective is unknown."),
                           view_of(reference), k};
-    return array_of(unlocked(stop, [&](StopToken& token) {
-        return prune(pruning, span_of(left), span_of(right), token);
-    }));
+    return array_of(unlocked(stop,
+                             [&](StopToken& token) {
+                                 return prune(pruning, view_of(left), view_of(right), token);
+                             }),
+                    {n_trees, n});
 }
 
 Result<double> merge_values_(int kind, RealTable values, Integers left, Integers right) {

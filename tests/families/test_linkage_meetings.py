@@ -99,7 +99,8 @@ def test_values_next_to_a_meeting_are_those_of_many_digits(
                 a, b = sorted(pair, key=lambda node: highest[node])
                 left[n + i], right[n + i] = a, b
                 highest.append(highest[b])
-            labels = prune(Pruning(FAMILY.objective.code, reference, instance.k), left, right)
+            pruning = Pruning(FAMILY.objective.code, reference, instance.k)
+            labels = prune(pruning, left[None], right[None])[0]
             assert dual(t) == float(FAMILY.utility.score(instance.target, labels)), t
 
 

@@ -14,7 +14,7 @@ OBJECTIVES = [K_MEANS, K_MEDIAN, K_CENTER]
 
 def prune(objective, reference, left, right, n, k):
     assert len(reference) == n
-    return linkage.prune(Pruning(objective, reference, k), left, right)
+    return linkage.prune(Pruning(objective, reference, k), left[None], right[None])[0]
 
 
 def random_reference(rng, n, largest):
@@ -190,3 +190,35 @@ def test_chain_shaped_tree_of_many_points_needs_only_the_stated_stack(objective)
 def test_one_point():
     none = np.array([-1])
     assert prune(K_MEDIAN, np.zeros((1, 1), dtype=np.int64), none, none, 1, 1).tolist() == [0]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_trees_that_share_first_merges_are_pruned_as_each_alone(objective):
+    rng = np.random.default_rng(3)
+    n, k = 12, 4
+    reference = random_reference(rng, n, 9)
+    trees = []
+    for _ in range(40):
+        left, right = random_tree(rng, n)
+        trees.append((left, right))
+        # The same below a random merge, and another order of what is left above it.
+        kept = int(rng.integers(n, 2 * n - 1))
+        left, right = left.copy(), right.copy()
+        joined = {*left[n:kept].tolist(), *right[n:kept].tolist()}
+        active = [node for node in range(kept) if node not in joined]
+        for node in range(kept, 2 * n - 1):
+            a, b = sorted(rng.choice(active, size=2, replace=False).tolist())
+            left[node], right[node] = a, b
+            active = [other for other in active if other not in (a, b)] + [node]
+        trees.append((left, right))
+    children = np.array(trees)
+    pruning = Pruning(objective, reference, k)
+    together = linkage.prune(pruning, children[:, 0], children[:, 1])
+    alone = [prune(objective, reference, left, right, n, k) for left, right in trees]
+    assert together.tolist() == [labels.tolist() for labels in alone]
+
+
+def test_no_tree_has_no_pruning():
+    none = np.zeros((0, 5), dtype=np.int64)
+    labels = linkage.prune(Pruning(K_MEDIAN, np.ones((3, 3), dtype=np.int64), 2), none, none)
+    assert labels.shape == (0, 3)

@@ -93,7 +93,7 @@ def labels_of(merges, instance, objective):
         highest.append(highest[b])
     rule = Objective(objective)
     pruning = Pruning(rule.code, rule.reference_matrix(instance), instance.k)
-    return prune(pruning, left, right)
+    return prune(pruning, left[None], right[None])[0]
 
 
 def oracle_labels(instance, kind, alpha, weights=None, objective="k-median"):

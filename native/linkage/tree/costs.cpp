@@ -146,26 +146,35 @@ void Costs::cut(const Tree& tree, int root, std::span<std::int64_t> labels) {
     number_by_first_member(labels, cluster);
 }
 
-std::vector<std::int64_t> prune(const Pruning& pruning, std::span<const std::int64_t> left,
-                                std::span<const std::int64_t> right, StopToken& stop) {
-    const std::size_t n = pruning.reference.rows;
-    std::vector<std::int64_t> labels(n);
-    std::iota(labels.begin(), labels.end(), 0);
-    const int n_nodes = static_cast<int>(2 * n - 1);
-    Tree tree({labels, left, right, 0}, n_nodes);
+std::vector<std::int64_t> prune(const Pruning& pruning, MatrixView<const std::int64_t> left,
+                                MatrixView<const std::int64_t> right, StopToken& stop) {
+    const std::size_t n = pruning.reference.rows, n_trees = left.rows;
+    std::vector<std::int64_t> result(n_trees * n), alone(n);
+    std::iota(alone.begin(), alone.end(), 0);
+    const std::size_t n_nodes = 2 * n - 1;
+    Tree tree({alone, {}, {}, 0}, static_cast<int>(n_nodes));
     Costs costs(pruning, tree);
-    for (int node = static_cast<int>(n); node < n_nodes; ++node) {
-        if (stop.stop_requested()) return labels;
-        const auto here = static_cast<std::size_t>(node);
-        const int a = static_cast<int>(left[here]), b = static_cast<int>(right[here]);
-        tree.unite(node, a, b);
-        // Ties between prunings are told apart by the side of a child: it is the one given.
-        tree.left[here] = a;
-        tree.right[here] = b;
-        costs.unite(tree, node);
+    for (std::size_t t = 0; t < n_trees; ++t) {
+        std::size_t node = n;
+        // A node depends on those below it alone: the first merges that this tree has in common
+        // with the last one are there already.
+        while (t > 0 && node < n_nodes && left(t, node) == left(t - 1, node) &&
+               right(t, node) == right(t - 1, node)) {
+            ++node;
+        }
+        for (; node < n_nodes; ++node) {
+            if (stop.stop_requested()) return result;
+            const int here = static_cast<int>(node);
+            const int a = static_cast<int>(left(t, node)), b = static_cast<int>(right(t, node));
+            tree.unite(here, a, b);
+            // Ties between prunings are told apart by the side of a child: it is the one given.
+            tree.left[node] = a;
+            tree.right[node] = b;
+            costs.unite(tree, here);
+        }
+        costs.cut(tree, static_cast<int>(n_nodes) - 1, std::span(result).subspan(t * n, n));
     }
-    costs.cut(tree, n_nodes - 1, labels);
-    return labels;
+    return result;
 }
 
 }  // namespace certune::linkage

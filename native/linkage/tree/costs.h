@@ -75,9 +75,9 @@ class Costs {
     std::vector<Pending> pending_;
 };
 
-// Labels of the best pruning of a finished tree: node n + i has the children left[n + i] and
-// right[n + i], children before parents.
-std::vector<std::int64_t> prune(const Pruning& pruning, std::span<const std::int64_t> left,
-                                std::span<const std::int64_t> right, StopToken& stop);
+// Labels of the best prunings of finished trees, one after the other: in row t, node n + i has the
+// children left(t, n + i) and right(t, n + i), children before parents.
+std::vector<std::int64_t> prune(const Pruning& pruning, MatrixView<const std::int64_t> left,
+                                MatrixView<const std::int64_t> right, StopToken& stop);
 
 }  // namespace certune::linkage

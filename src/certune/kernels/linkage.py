@@ -438,11 +438,13 @@ def joined(
 
 
 def prune(pruning: Pruning, left: Integers, right: Integers) -> Integers:
-    """Labels of the best pruning of a finished tree, numbered by lowest member index.
+    """Labels of the best prunings of finished trees, numbered by lowest member index.
 
-    ``left`` and ``right`` (int64, (2 n - 1,)) are the children of the nodes n, ..., 2 n - 2,
-    children before parents; earlier entries are not read. Of prunings that cost the same, the one
-    that gives the left child fewer clusters counts. O(n^2 + n k^2).
+    Row t of ``left`` and ``right`` (int64, (trees, 2 n - 1)) has the children of the nodes n, ...,
+    2 n - 2 of a tree, children before parents; earlier entries are not read. Row t of the result
+    (trees, n) has its labels. Of prunings that cost the same, the one that gives the left child
+    fewer clusters counts. O(n + k^2) for every merge that is not among the first ones of the tree
+    before as well.
     """
     objective, reference, k = pruning
     own = integers(reference), integers(left), integers(right)
@@ -452,7 +454,8 @@ def prune(pruning: Pruning, left: Integers, right: Integers) -> Integers:
 def merge_values(kind: int, values: Reals, left: Integers, right: Integers) -> Reals:
     """What each merge of a finished tree makes of the values (n, n) of its pairs of points.
 
-    The tree is given as in `prune`. Plain floats, within 2 n roundings for means. O(n^2).
+    ``left`` and ``right`` are rows of those of `prune`. Plain floats, within 2 n roundings for
+    means. O(n^2).
     """
     return core.merge_values(kind, reals(values), integers(left), integers(right))
 

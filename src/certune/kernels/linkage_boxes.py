@@ -22,8 +22,8 @@ from certune.kernels.arrays import Integers, Reals, integers, reals
 Codes = npt.NDArray[np.uint64]
 
 UNIT = 2.0**-53
-MOST_LEAVES = 64  # a box with more cluster trees is better cut
-MOST_OPEN = 16  # so is one on which the nearest neighbours of more clusters are open
+MOST_LEAVES = 128  # a box with more cluster trees is better cut
+MOST_OPEN = 24  # so is one on which the nearest neighbours of more clusters are open
 
 
 # What the value of a pair of clusters is made of: the mean of the values of its pairs of points,

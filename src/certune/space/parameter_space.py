@@ -48,7 +48,7 @@ class ParameterSpace:
         if len(set(self.names)) != len(self.names):
             raise ParameterError(f"Parameter names must be distinct, got {self.names!r}.")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the parameters, in order."""
         return tuple(parameter.name for parameter in self.parameters)

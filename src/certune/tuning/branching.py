@@ -171,6 +171,7 @@ class BranchAndBound:
         self._highest = Fraction(family.utility_range[1])
         self._slice = max(SLICE, -(-len(instances) // SLICES))
         self._slack = Fraction(family.tolerance)
+        self._best_when_dropped: Fraction | None = None
         self._finished_upper = lowest = Fraction(family.utility_range[0])
         self.strata = problem.boxes.strata
         self.n_nodes = 0
@@ -205,8 +206,8 @@ class BranchAndBound:
 
     @property
     def n_open(self) -> int:
-        """Boxes that are not finished."""
-        return sum(not self._is_finished(-key) for key, _, _ in self._queue) + len(self.stuck)
+        """Boxes that were not finished after the last step."""
+        return len(self._queue) + len(self.stuck)
 
     @property
     def finished(self) -> bool:
@@ -246,6 +247,19 @@ class BranchAndBound:
         while self._n_bounds >= BOUNDS_PER_LINE and not self.finished:
             self._n_bounds -= BOUNDS_PER_LINE
             self._lines.step()
+        self._drop_finished()
+
+    def _drop_finished(self) -> None:
+        """Take boxes out of the queue that a better setting has finished since they were put in."""
+        if self._best_when_dropped == self.best_value:
+            return
+        self._best_when_dropped = self.best_value
+        left = [entry for entry in self._queue if not self._is_finished(-entry[0])]
+        if len(left) < len(self._queue):
+            finished = (-upper for upper, *_ in self._queue if self._is_finished(-upper))
+            self._finished_upper = max(self._finished_upper, *finished)
+            heapq.heapify(left)
+            self._queue = left
 
     def _try_centre(self, box: Box) -> None:
         """Run a setting of the most promising box, which may be better than any on a line."""

@@ -105,6 +105,7 @@ class BoxProblem:
     _trees: BoxTrees = field(init=False)
     _sizes: Floats = field(init=False)
     _scores: dict[bytes, Fraction] = field(init=False, default_factory=dict)
+    _values: dict[Fraction, Fraction] = field(init=False, default_factory=dict)
     _codes: dict[tuple[int, ...], Codes] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -210,11 +211,12 @@ class BoxProblem:
         return exponent_axis((low, high), coordinate)
 
     def _score(self, labels: NDArray[np.int64]) -> Fraction:
+        """Return the utility of a partition; one object stands for (nearly) all that are equal."""
         key = labels.tobytes()
         value = self._scores.get(key)
         if value is None:
             value = self.utility.score(self.instance.target, labels)
-            self._scores[key] = value
+            value = self._scores[key] = self._values.setdefault(value, value)
         return value
 
     def _followed(self, place: Place, ties: Ties, merges: Merges) -> _Trees:
@@ -223,15 +225,21 @@ class BoxProblem:
         movements = power_first(tree.movements, place.power)
         if not tree.complete:
             return _Trees(None, common, movements)
-        partitions = (
-            tree.labels
-            if self.pruning.objective == CUT
-            else (prune(self.pruning, left, right) for left, right in tree.leaves)
-        )
+        if self.pruning.objective == CUT:
+            partitions = tree.labels
+        else:
+            leaves = tree.leaves
+            partitions = prune(self.pruning, leaves[:, 0], leaves[:, 1])
         utilities = [self._score(labels) for labels in partitions]
-        different = sorted(set(utilities))
-        ranks = {value: rank for rank, value in enumerate(different)}
-        tree.set_values(np.array([ranks[value] for value in utilities], dtype=np.int64))
+        # Fractions are slow to hash, so that objects are told apart first.
+        objects = {id(value): value for value in utilities}
+        different: list[Fraction] = []
+        ranks = {}
+        for value in sorted(objects.values()):
+            if not different or value != different[-1]:
+                different.append(value)
+            ranks[id(value)] = len(different) - 1
+        tree.set_values(np.array([ranks[id(value)] for value in utilities], dtype=np.int64))
         return _Trees(utilities, common, movements, Anchor(place, tree, tuple(different)))
 
     def _followed_box(self, box: Box, merges: Merges) -> _Trees:
