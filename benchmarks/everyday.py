@@ -2,18 +2,21 @@
 
 In one process and with one thread: estimators of `certune.linear_model` against scikit-learn's own
 on grids of 100 and 20 points over the same range and the same five folds, and for the lasso against
-celer and, on all points left out once, bbai, where these are installed. A row has the time, its
-ratio to certune's, the exact mean cross-validation score of the parameter that was chosen (greater
-is better), the score on a quarter of the data that nobody saw, and what is known about the choice.
+celer and, on all points left out once, bbai, where these are installed. A row has the processor
+seconds, their ratio to certune's, the exact mean cross-validation score of the parameter that was
+chosen (greater is better), the score on a quarter of the data that nobody saw, and what is known
+about the choice.
 
-    python benchmarks/everyday.py [--full] [--only breast lasso ...]
+    python benchmarks/everyday.py [--full] [--patience SECONDS] [--only breast lasso ...]
 
-With --full also solvers that take minutes (saga, liblinear with 100 points, lbfgs on 10^5 rows).
+With --full also solvers that take minutes (saga, liblinear with 100 points, lbfgs on 10^5 rows). A
+fit that takes more processor seconds than the patience is stopped, and its row says so.
 """
 
 import argparse
 import os
 import platform
+import signal
 import time
 import warnings
 
@@ -231,7 +234,27 @@ def known(model, name):
     return f"proved, gap {model.gap_:.1e}"
 
 
-def compare(title, make_data, make_models, full):
+class PatienceIsOver(Exception):
+    """A fit has taken more processor time than it was given."""
+
+
+def timed_fit(model, X, y, patience):
+    """Fit a model and return the processor seconds, or raise `PatienceIsOver`."""
+
+    def stop(*_):
+        raise PatienceIsOver
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, patience)
+    start = time.process_time()
+    try:
+        model.fit(X, y)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+    return time.process_time() - start
+
+
+def compare(title, make_data, make_models, full, patience):
     X, X_test, y, y_test = make_data()
     print(f"\n{title}: {X.shape[0]} x {X.shape[1]} training points")
     print(f"  {'':28}{'seconds':>9}{'ratio':>8}  {'score chosen':>14}  {'held out':>12}  known")
@@ -243,12 +266,14 @@ def compare(title, make_data, make_models, full):
             if name in ("certune", "skglm, 100 points"):
                 make().fit(X[:60], y[:60])  # loads the compiled core, or compiles
             model = make()
-            start = time.perf_counter()
-            model.fit(X, y)
+            seconds = timed_fit(model, X, y, patience)
+        except PatienceIsOver:
+            against = "" if base is None else f"{patience / base:8.2f}"
+            print(f"  {name:27}>{patience:9.2f}{against}  not finished", flush=True)
+            continue
         except Exception as error:
             print(f"  {name:28} does not run here: {type(error).__name__}: {str(error)[:70]}")
             continue
-        seconds = time.perf_counter() - start
         if base is None:
             base, landscape = seconds, model.landscape_
         print(
@@ -262,6 +287,7 @@ def compare(title, make_data, make_models, full):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="also solvers that take minutes")
+    parser.add_argument("--patience", type=float, default=600.0, help="seconds for one fit")
     parser.add_argument("--only", nargs="+", default=[""], help="parts of problem names")
     options = parser.parse_args()
     print(
@@ -270,7 +296,7 @@ def main():
     )
     for title, (make_data, make_models) in PROBLEMS.items():
         if any(part in title for part in options.only):
-            compare(title, make_data, make_models, options.full)
+            compare(title, make_data, make_models, options.full, options.patience)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,13 @@ def test_one_class_in_a_fold_is_named():
         ct.folds(X[:4], ["yes", "yes", "yes", "no"], cv=3)
 
 
+@one_of_each
+def test_what_is_wrong_with_all_rows_is_not_blamed_on_a_fold(name):
+    with pytest.raises(ct.InputError, match="beyond 1e100; divide the columns") as refused:
+        fitted(name, X * 1e120)
+    assert "fold" not in str(refused.value)
+
+
 def test_a_number_in_place_of_a_range_is_told():
     with pytest.raises(ct.ParameterError, match=r"C must be a range \(low, high\), got 1.0"):
         ct.RegularizedLogistic(C=1.0)
@@ -126,6 +133,12 @@ def test_numbers_are_not_taken_for_classes():
         LogisticRegressionCV(Cs=(0.1, 1.0)).fit(X, NUMBERS)
     with pytest.raises(ct.InputError, match=r"numbers with fractions.*RegressionInstance"):
         ct.ClassificationInstance(X, NUMBERS, X, NUMBERS)
+
+
+def test_folds_of_numbers_are_offered_as_a_regression():
+    with pytest.raises(ct.InputError, match=r"numbers with fractions such as .*task='regression'"):
+        ct.folds(X, NUMBERS, cv=3)
+    assert len(ct.folds(X, NUMBERS, cv=3, task="regression")) == 3
 
 
 def test_a_scorer_says_whether_weights_count_in_the_score():

@@ -298,3 +298,26 @@ def test_what_several_classes_cannot_have_is_refused():
     ordered = np.sort(CLASSES)
     with pytest.raises(ct.InputError, match="fold 1: y_val has the label .*stratified folds"):
         LogisticRegressionCV(Cs=(0.1, 1.0), cv=KFold(3)).fit(SEVERAL, ordered)
+
+
+def test_the_optimum_is_found_where_every_loss_is_large():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 4))
+    labels = (rows[:, 0] > 0.0).astype(int)
+    # Without this point the others can be told apart, and it is far on the wrong side.
+    rows[0], labels[0] = 5e3 * rows[0], 1 - labels[0]
+    strengths = np.geomspace(1.0, 1e3, 7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RangeWarning)
+        model = LogisticRegressionCV(Cs=strengths, scoring="neg_log_loss").fit(rows, labels)
+    assert -min(model.scores_[1].min(axis=1)) > 32.0
+    losses = []
+    for C in [*strengths, model.C_[0]]:
+        folds = []
+        for train, test in StratifiedKFold(5).split(rows, labels):
+            plain = grid_models.LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12)
+            margins = plain.fit(rows[train], labels[train]).decision_function(rows[test])
+            folds.append(np.logaddexp(0.0, (1 - 2 * labels[test]) * margins).mean())
+        losses.append(np.mean(folds))
+    assert -model.upper_bound_ <= min(losses) * (1.0 + 1e-6)
+    assert -model.best_score_ == pytest.approx(losses[-1], rel=1e-5)

@@ -10,7 +10,7 @@ import sklearn.linear_model as grid_models
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.model_selection import GroupKFold, LeaveOneOut
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -316,3 +316,100 @@ def test_warnings_point_at_the_line_of_the_user():
     with pytest.warns(RangeWarning) as caught:
         pipeline.fit(X, Y)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def _left_out(rows, targets, weights, alpha, intercept):
+    """Error of leaving out each row in turn, each with a decomposition of the others."""
+    errors = []
+    for i in range(len(rows)):
+        kept = np.arange(len(rows)) != i
+        shares = weights[kept] / weights[kept].sum() * intercept
+        centre, level = shares @ rows[kept], shares @ targets[kept]
+        roots = np.sqrt(weights[kept])
+        scaled = roots[:, None] * (rows[kept] - centre)
+        left, sizes, right = np.linalg.svd(scaled, full_matrices=False)
+        found = sizes > 1e-12 * sizes[0]
+        along = left.T[found] @ (roots * (targets[kept] - level))
+        coefficients = right[found].T @ (sizes[found] * along / (sizes[found] ** 2 + alpha))
+        errors.append((targets[i] - level - (rows[i] - centre) @ coefficients) ** 2)
+    return np.average(errors, weights=weights)
+
+
+@pytest.mark.parametrize("n_features", [11, 12, 30])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_leaving_out_rows_is_known_where_more_columns_than_rows_meet_every_target(
+    n_features, intercept, weighted
+):
+    rng = np.random.default_rng(n_features)
+    rows = rng.normal(size=(11, n_features))
+    targets = rows[:, 0] + rng.normal(size=11) + 3.0
+    weights = rng.uniform(0.2, 1.2, 11) if weighted else np.ones(11)
+    for alphas in ((1e-16,), (1e-16, 1e3)):
+        model = RidgeCV(alphas=alphas, fit_intercept=intercept)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RangeWarning)
+            model.fit(rows, targets, sample_weight=weights)
+        assert model.gap_ <= 1e-8 * -model.best_score_
+        least = _left_out(rows, targets, weights, model.alpha_, intercept)
+        assert -model.best_score_ == pytest.approx(least, rel=1e-8)
+        for alpha in np.geomspace(alphas[0], alphas[-1], 9):
+            error = _left_out(rows, targets, weights, alpha, intercept)
+            assert -error <= model.upper_bound_ + 1e-12 * error
+
+
+@pytest.mark.parametrize(
+    "name", ["ridge, folds", "ridge, r2", "ridge, left out", "lasso", "net", "net, range"]
+)
+def test_the_optimum_is_found_where_every_error_is_large(name):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 4))
+    # Without an intercept no model comes near these targets.
+    targets = 1000.0 + rows[:, 0] + 0.1 * rng.normal(size=60)
+    kind = {
+        "ridge, folds": {"cv": 5, "scoring": "neg_mean_squared_error"},
+        "ridge, r2": {"cv": 5},
+        "net": {"l1_ratio": [0.1, 0.5]},
+        "net, range": {"l1_ratio": (0.4, 0.5)},
+    }.get(name, {})
+    kind["fit_intercept"] = False
+    prefix = name.split(",")[0]
+    if prefix == "ridge":
+        kind["alphas"] = np.geomspace(1e-3, 1e3, 30)
+    estimator = {"ridge": RidgeCV, "lasso": LassoCV, "net": ElasticNetCV}[prefix]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RangeWarning)
+        ours = estimator(**kind).fit(rows, targets)
+    peer = getattr(grid_models, estimator.__name__)(**kind).fit(rows, targets)
+    theirs = peer.best_score_ if prefix == "ridge" else -peer.mse_path_.mean(axis=-1).min()
+    assert theirs <= ours.upper_bound_ + 1e-9 * abs(theirs)
+    assert ours.best_score_ >= theirs - max(ours.gap_, 1e-9 * abs(theirs))
+    assert ours.gap_ <= 2e-4 * abs(theirs)
+
+
+@pytest.mark.parametrize(("scale", "unit"), [(1e8, 1.0), (1.0, 1e10), (1e-8, 1e-8), (1e20, 1e20)])
+def test_the_lasso_does_not_depend_on_units(scale, unit):
+    plain, other = LassoCV(cv=3).fit(X, Y), LassoCV(cv=3).fit(scale * X, unit * Y)
+    assert other.result_.status.name == "OPTIMAL"
+    assert other.alpha_ == pytest.approx(scale * unit * plain.alpha_, rel=1e-6)
+    assert other.best_score_ == pytest.approx(unit**2 * plain.best_score_, rel=1e-8)
+
+
+@pytest.mark.parametrize("estimator", [LassoCV, ElasticNetCV])
+def test_zero_in_a_grid_has_a_place_in_the_curves(estimator):
+    model = estimator(cv=3, alphas=[0.0, 0.1, 1.0]).fit(X, Y)
+    assert model.mse_path_.shape == (3, 3) and np.isfinite(model.mse_path_).all()
+    theirs = grid_models.LinearRegression()
+    errors = [
+        np.mean((Y[test] - theirs.fit(X[train], Y[train]).predict(X[test])) ** 2)
+        for train, test in KFold(3).split(X)
+    ]
+    assert model.alphas_[-1] == 0.0
+    np.testing.assert_allclose(model.mse_path_[-1], errors, rtol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [RidgeCV, LassoCV, ElasticNetCV])
+def test_a_warning_about_the_range_points_at_the_program(estimator):
+    with pytest.warns(RangeWarning) as told:
+        estimator(alphas=(1e-9, 1e-8), cv=3).fit(X, Y)
+    assert told[0].filename == __file__

@@ -83,6 +83,8 @@ def folds(
             f"{labels.shape}"
         )
     _check_rows(features, labels)
+    if task == "classification":
+        _check_classes(labels)
     divided = splits(
         features, labels, cv, groups, random_state, stratified=task == "classification"
     )
@@ -108,6 +110,17 @@ def _check_rows(features: NDArray[np.float64], labels: NDArray[Any]) -> None:
             raise InputError(
                 f"y has the value {label} in row {row} (counted from 0); drop rows without a label"
             )
+
+
+def _check_classes(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind != "f":
+        return
+    fractions = labels[labels != np.rint(labels)]
+    if fractions.size and len(np.unique(labels)) > 2:
+        raise InputError(
+            f"y must be classes, got numbers with fractions such as {fractions[0]:g}: for a target "
+            "that is a number pass task='regression'"
+        )
 
 
 def each_fold(

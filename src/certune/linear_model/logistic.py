@@ -30,6 +30,7 @@ from certune.linear_model.search import (
     rows_of,
     scoring_name,
 )
+from certune.tuning import TuningResult
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -44,7 +45,8 @@ METRIC_OF_SCORING = {
     "roc_auc": "roc-auc",
     "roc_auc_ovr": "roc-auc",
 }
-# A log-loss beyond this counts as this; that of guessing is the logarithm of the number of classes.
+# A log-loss beyond this counts as this, unless all are; guessing has the logarithm of the number of
+# classes.
 LARGEST_LOSS = 32.0
 
 
@@ -106,8 +108,11 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
 
     Notes
     -----
-    Data are made dense. Bounds of log-losses and Brier scores rest on polynomials whose error is
-    proved at their nodes and estimated, and checked, in between; see
+    Data are made dense. Log-losses are those of the model; scikit-learn's score counts a single
+    point at most -log(2.2e-16) = 36, which shows where a model is sure of a wrong class. The mean
+    of a fold beyond 32 counts as 32, unless it takes part in the best. Bounds of log-losses and
+    Brier scores rest on polynomials whose error is proved at their nodes and estimated, and
+    checked, in between; see
     ``docs/theory/logistic-path.md``.
 
     Examples
@@ -181,10 +186,10 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
         routed = self._routed(sample_weight, params)
         if routed is not None and "sample_weight" not in routed.scorer.score:
             scored_weight = None
-        family = RegularizedLogistic(
-            penalty, metric=self._metric(), fit_intercept=bool(self.fit_intercept), C=given.ends,
-            max_loss=LARGEST_LOSS, multi_class=self._scheme(penalty),
-        )  # fmt: skip
+        # What is wrong with all of the data is told before folds are blamed.
+        everything = ClassificationInstance(
+            features, labels, features[:1], labels[:1], sample_weight=fit_weight
+        )
         folds = self._folds(features, labels, sample_weight, params)
 
         def make(train: IndexArray, test: IndexArray, label: str) -> ClassificationInstance:
@@ -195,13 +200,32 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
             )  # fmt: skip
 
         instances = each_fold(folds, make, remedy=". Use stratified folds, or fewer of them.")
-        self._search(family, instances, self.n_jobs, self.verbose)
+        family = self._searched(penalty, given, instances)
         C = self._chosen(selection, given.only, simple_is_low=True)
-        everything = ClassificationInstance(
-            features, labels, features[:1], labels[:1], sample_weight=fit_weight
-        )
         self._set_model(family, everything, C, given.only)
         self._set_attributes(penalty, given)
+
+    def _searched(
+        self, penalty: str, given: GivenRange, instances: list[ClassificationInstance]
+    ) -> RegularizedLogistic:
+        """Search the range of C and return the family that was searched."""
+        metric, scheme = self._metric(), self._scheme(penalty)
+        families: list[RegularizedLogistic] = []
+
+        def search(limit: float) -> list[TuningResult]:
+            family = RegularizedLogistic(
+                penalty, metric=metric, fit_intercept=bool(self.fit_intercept), C=given.ends,
+                max_loss=limit, multi_class=scheme,
+            )  # fmt: skip
+            self._search(family, instances, self.n_jobs, self.verbose)
+            families.append(family)
+            return [self.result_]
+
+        if metric == "log-loss":
+            self._search_below(LARGEST_LOSS, search)
+        else:
+            search(LARGEST_LOSS)
+        return families[-1]
 
     def _penalty(self) -> str:
         ratios = self.l1_ratios

@@ -33,16 +33,17 @@ from certune.linear_model.search import (
     dense,
     grid_of,
     meant,
+    offset_of,
     rows_of,
     score_of,
     scoring_name,
 )
-from certune.tuning import LineTuningResult, SpaceTuningResult, Status, tune
+from certune.tuning import LineTuningResult, SpaceTuningResult, Status, TuningResult, tune
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
-# An error of so many times that of predicting the mean is as bad as any.
+# An error of so many times that of predicting the mean is as bad as any, unless all are.
 WORST = 16.0
 TOLERANCE = 1e-9
 # Where the gap exceeds this times the least error, a finer tolerance is taken, but none below that.
@@ -120,14 +121,14 @@ class _CertifiedRegression(CertifiedSearch):
         return family_with(TOLERANCE)
 
 
-def _worst_error(instances: Sequence[RegressionInstance]) -> float:
-    """Return an error that is as bad as any: a multiple of that of predicting the mean."""
+def _constant_error(instances: Sequence[RegressionInstance], fit_intercept: bool) -> float:
+    """Return the error of the best model without coefficients, in the worst fold."""
     errors = []
     for instance in instances:
         targets, shares = instance.judged
-        weights = instance.weights
-        errors.append(float(shares @ (targets - np.average(instance.y, weights=weights)) ** 2))
-    return WORST * max(errors) or 1.0
+        level = np.average(instance.y, weights=instance.weights) if fit_intercept else 0.0
+        errors.append(float(shares @ (targets - level) ** 2))
+    return max(errors) or 1.0
 
 
 class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
@@ -237,15 +238,21 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
         self, given: GivenRange, instances: Sequence[RegressionInstance], selection: str
     ) -> tuple[LineTuningResult, float]:
         """Search the best alpha of some instances."""
-        worst, metric = _worst_error(instances), self._metric()
+        metric, has_intercept = self._metric(), bool(self.fit_intercept)
 
-        def family_with(tolerance: float) -> RegularizedRegression:
-            return RegularizedRegression(
-                "l2", alpha=given.ends, max_error=worst, metric=metric,
-                fit_intercept=bool(self.fit_intercept), tolerance=tolerance,
-            )  # fmt: skip
+        def search(limit: float) -> list[TuningResult]:
+            def family_with(tolerance: float) -> RegularizedRegression:
+                return RegularizedRegression(
+                    "l2", alpha=given.ends, max_error=limit, metric=metric,
+                    fit_intercept=has_intercept, tolerance=tolerance,
+                )  # fmt: skip
 
-        self._search_closely(family_with, instances, 1, False)
+            self._search_closely(family_with, instances, 1, False)
+            return [self.result_]
+
+        # The coefficient of determination is relative to the error of predicting the mean.
+        unit = 1.0 if metric == "r2" else _constant_error(instances, has_intercept)
+        self._search_below(WORST * unit, search)
         return self.result_, self._chosen(selection, given.only, simple_is_low=False)
 
     def _set_models(self, wholes: Sequence[RegressionInstance], n_dimensions: int) -> None:
@@ -369,20 +376,28 @@ class _CertifiedNet(_CertifiedRegression):
                 "each, or use sklearn.multioutput.MultiOutputRegressor."
             )
         targets = column_or_1d(targets, warn=True)
-        instances = self._instances(features, [targets], weights, True, params)
+        # What is wrong with all of the data is told before folds are blamed.
         whole = RegressionInstance(features, targets, sample_weight=weights)
+        instances = self._instances(features, [targets], weights, True, params)
         gram = Gram(CentredData(whole, bool(self.fit_intercept)), self._is_positive)
         self.results_: dict[float, LineTuningResult] = {}
-        worst = _worst_error(instances)
+        families: dict[float, RegularizedRegression] = {}
         self._wide: SpaceTuningResult | None = None
+
+        def search(limit: float) -> list[TuningResult]:
+            for ratio in ratios:
+                families[ratio] = self._tuned(gram, ratio, instances, limit)
+                self.results_[ratio] = self.result_
+            return list(self.results_.values())
+
+        unit = _constant_error(instances, bool(self.fit_intercept))
+        limit = WORST * unit
         if isinstance(ratios, tuple):
-            self._wide = self._searched(gram, instances, ratios, worst)
+            self._wide = self._searched(gram, instances, ratios, unit)
+            limit = float(self._wide.family.utility_range[1])
             ratios = [float(self._wide.best_params["l1_ratio"])]
             self._warn_at_ratio(ratios[0])
-        families = {}
-        for ratio in ratios:
-            families[ratio] = self._tuned(gram, ratio, instances, worst)
-            self.results_[ratio] = self.result_
+        self._search_below(limit, search)
         best = max(ratios, key=lambda ratio: self.results_[ratio].best_value_exact)
         self.result_ = self.results_[best]
         self._set_model(gram, families[best], whole, best)
@@ -397,7 +412,7 @@ class _CertifiedNet(_CertifiedRegression):
         return bool(self.positive)
 
     def _tuned(
-        self, gram: Gram, ratio: float, instances: Sequence[RegressionInstance], worst: float
+        self, gram: Gram, ratio: float, instances: Sequence[RegressionInstance], limit: float
     ) -> RegularizedRegression:
         """Search the best alpha for one ratio."""
         given = self._range(gram, ratio)
@@ -407,7 +422,7 @@ class _CertifiedNet(_CertifiedRegression):
         def family_with(tolerance: float) -> RegularizedRegression:
             return RegularizedRegression(
                 {0.0: "l2", 1.0: "l1"}.get(ratio, "elastic-net"), alpha=given.ends,
-                max_error=worst, l1_ratio=ratio or 1.0, fit_intercept=bool(self.fit_intercept),
+                max_error=limit, l1_ratio=ratio or 1.0, fit_intercept=bool(self.fit_intercept),
                 tolerance=tolerance, positive=self._is_positive,
             )  # fmt: skip
 
@@ -421,21 +436,30 @@ class _CertifiedNet(_CertifiedRegression):
         gram: Gram,
         instances: Sequence[RegressionInstance],
         ratios: tuple[float, float],
-        worst: float,
+        unit: float,
     ) -> SpaceTuningResult:
         """Search a range of ratios; `tol` times the error of predicting the mean is enough."""
         if not isinstance(self.tol, numbers.Real) or not 0.0 <= float(self.tol) < math.inf:
             raise ParameterError(f"tol must be a number that is not negative, got {self.tol!r}")
         low, high = self._range(gram, 1.0).low, self._range(gram, ratios[0]).high
-        family = RegularizedRegression(
-            "elastic-net", alpha=(low, high), max_error=worst, l1_ratio=ratios,
-            fit_intercept=bool(self.fit_intercept), tolerance=TOLERANCE,
-            positive=self._is_positive,
-        )  # fmt: skip
-        result = tune(
-            family, instances, gap=float(self.tol) * worst / WORST, n_jobs=self.n_jobs,
-            progress=bool(self.verbose),
-        )  # fmt: skip
+        found: list[TuningResult] = []
+
+        def search(limit: float) -> list[TuningResult]:
+            family = RegularizedRegression(
+                "elastic-net", alpha=(low, high), max_error=limit, l1_ratio=ratios,
+                fit_intercept=bool(self.fit_intercept), tolerance=TOLERANCE,
+                positive=self._is_positive,
+            )  # fmt: skip
+            found[:] = [
+                tune(
+                    family, instances, gap=float(self.tol) * unit, n_jobs=self.n_jobs,
+                    progress=bool(self.verbose),
+                )
+            ]  # fmt: skip
+            return found
+
+        self._search_below(WORST * unit, search)
+        result = found[0]
         assert isinstance(result, SpaceTuningResult)
         return result
 
@@ -509,12 +533,12 @@ class _CertifiedNet(_CertifiedRegression):
     @property
     def upper_bound_(self) -> float:
         """No alpha and no given ratio has a larger mean score, the negated squared error."""
-        return float(self._bound + self._offset)
+        return float(self._bound)
 
     @property
     def gap_(self) -> float:
         """How far the best setting can be from the optimum: bound minus score."""
-        return max(0.0, float(self._bound - self.result_.best_value_exact))
+        return max(0.0, float(self._bound - self.result_.best_value_exact - self._offset))
 
     @property
     def certificate_(self) -> Any:
@@ -525,8 +549,9 @@ class _CertifiedNet(_CertifiedRegression):
     def _bound(self) -> Fraction:
         if self._wide is not None:
             # The line at the best ratio may have found a slightly better alpha.
-            return max(self._wide.upper_bound_exact, self.result_.best_value_exact)
-        return max(result.upper_bound_exact for result in self.results_.values())
+            wide = self._wide.upper_bound_exact + offset_of(self._wide)
+            return max(wide, self.result_.best_value_exact + self._offset)
+        return max(result.upper_bound_exact for result in self.results_.values()) + self._offset
 
 
 def _of_weight_one(instance: RegressionInstance) -> RegressionInstance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
@@ -25,7 +25,7 @@ from certune.dual.scales import middle
 from certune.errors import InputError, ParameterError, ParameterTypeError, RangeWarning, warn_user
 from certune.families.base import Family
 from certune.guarantees.selection import standard_error
-from certune.tuning import LineTuningResult, tune
+from certune.tuning import LineTuningResult, TuningResult, tune
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -41,6 +41,9 @@ WIDER = 1e3
 NARROW = 2.0**-30
 # Where 0 is allowed in a grid, the range begins at this times its smallest other value.
 NEXT_TO_ZERO = 1e-10
+# A limit of errors that is in the way is raised by this, then by its square, and so on.
+RAISED = 16.0
+HOPELESS = 1e90
 # Sparse data are made dense: at most this many numbers, 1.6 GB.
 MOST_ENTRIES = 200_000_000
 
@@ -140,6 +143,30 @@ class CertifiedSearch(ABC):
         assert isinstance(result, LineTuningResult)
         self.result_ = result
 
+    def _search_below(self, limit: float, search: Callable[[float], list[TuningResult]]) -> None:
+        """Search with a limit of errors, and with a larger one if it may hide the optimum.
+
+        Errors beyond the limit count as it. Where no error of the best setting reaches the limit,
+        its score is its own, that of any other setting is at most the one that was compared, and
+        the optimum is the same as without limit.
+
+        Parameters
+        ----------
+        limit : float
+            The limit to begin with.
+        search : callable
+            Searches with a limit and returns what it found, the largest value of which counts.
+        """
+        factor = RAISED
+        while True:
+            found = search(limit)
+            best = max(found, key=lambda result: result.best_value_exact)
+            family, params = best.family, best.best_params
+            utilities = (family.run_exact(instance, params) for instance in best.instances)
+            if min(utilities) > 0 or limit * factor > HOPELESS:
+                return
+            limit, factor = limit * factor, factor**2
+
     @property
     def landscape_(self) -> DualFunction:
         """Mean score over the folds as a function of the parameter, greater being better.
@@ -188,7 +215,9 @@ class CertifiedSearch(ABC):
 
         At the few values where the score changes, it is what a plain run gives.
         """
-        rows = []
+        rows, segment = [], self.result_.segment
+        # 0 stands for a number next to it.
+        grid = np.clip(grid, segment.low, segment.high)
         for dual, instance in zip(self.result_.duals, self.result_.instances, strict=True):
             values = np.asarray(dual(grid))
             for place in np.flatnonzero(np.isnan(values)).tolist():
@@ -249,7 +278,7 @@ class CertifiedSearch(ABC):
         )
 
 
-def offset_of(result: LineTuningResult) -> Fraction:
+def offset_of(result: TuningResult) -> Fraction:
     """Return what is added to a utility to give scikit-learn's score."""
     score = result.family.score
     start = Fraction(score.at_zero)

@@ -46,8 +46,8 @@ METRICS = ("squared-error", "r2")
 CURVE_SHARE = 0.02
 # An alpha below this times the trace of the products of columns says nothing about their inverse.
 LOST_BESIDE_PRODUCTS = 1e-12
-# A coefficient of determination below this counts as this.
-LOWEST_R2 = -1.0
+# A coefficient of determination below -1 counts as -1: an error of twice the variance.
+LARGEST_SHARE = 2.0
 
 
 class RegularizedRegression(Family):
@@ -63,13 +63,13 @@ class RegularizedRegression(Family):
         Range of alpha, ``0 < low < high``, in scikit-learn's scale of the penalty.
     max_error : float, optional
         A mean squared error beyond this counts as this; needed for ``metric="squared-error"``.
-        Twice the variance of the targets is a good choice.
+        Twice the variance of the targets is a good choice. For ``metric="r2"`` in units of that
+        variance, by default 2: a coefficient of determination below -1 counts as -1.
     l1_ratio : float or tuple of float, default=0.5
         Share of the l1 penalty in the elastic net, between 0 and 1; or its range,
         ``0 < low < high <= 1``, to tune both parameters.
     metric : {"squared-error", "r2"}, default="squared-error"
-        Score on the validation data: mean squared error, or the coefficient of determination, of
-        which less than -1 counts as -1.
+        Score on the validation data: mean squared error, or the coefficient of determination.
     fit_intercept : bool, default=True
         Whether the model has an intercept, which has no penalty.
     positive : bool, default=False
@@ -128,7 +128,7 @@ class RegularizedRegression(Family):
                 "metric='squared-error' needs max_error, an error that is as bad as any; twice the "
                 "variance of the targets is a good choice"
             )
-        self.max_error = None if max_error is None else _positive("max_error", max_error)
+        self.max_error = LARGEST_SHARE if max_error is None else _positive("max_error", max_error)
         self._tolerance = _positive("tolerance", tolerance)
         if not isinstance(alpha, (tuple, list, np.ndarray)) or len(alpha) != 2:
             raise ParameterError(f"alpha must be a range (low, high), got {alpha!r}")
@@ -159,22 +159,18 @@ class RegularizedRegression(Family):
     def score(self) -> Score:
         """Mean squared error, or coefficient of determination."""
         if self.metric == "r2":
-            return Score("R2", at_zero=LOWEST_R2)
-        return Score("squared error", greater_is_better=False, at_zero=self._largest)
-
-    @property
-    def _largest(self) -> float:
-        return 1.0 - LOWEST_R2 if self.max_error is None or self.metric == "r2" else self.max_error
+            return Score("R2", at_zero=1.0 - self.max_error)
+        return Score("squared error", greater_is_better=False, at_zero=self.max_error)
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """From 0 to `max_error`, or to 2 for the coefficient of determination."""
-        return 0.0, self._largest
+        """From 0 to `max_error`."""
+        return 0.0, self.max_error
 
     @property
     def tolerance(self) -> float:
         """The gap at which an optimum counts as proved."""
-        return self._tolerance * self._largest
+        return self._tolerance * self.max_error
 
     @property
     def baselines(self) -> dict[str, dict[str, Any]]:
@@ -193,7 +189,7 @@ class RegularizedRegression(Family):
         parts = [f"{self.penalty!r}, alpha={self.alpha}, metric={self.metric!r}"]
         if self.penalty == "elastic-net":
             parts.append(f"l1_ratio={self.l1_ratio}")
-        if self.metric == "squared-error":
+        if self.metric == "squared-error" or self.max_error != LARGEST_SHARE:
             parts.append(f"max_error={self.max_error}")
         if self.positive:
             parts.append("positive=True")
@@ -274,8 +270,8 @@ class RegularizedRegression(Family):
             rows, targets = data.validation
             coefficients = self._coefficients(data, alpha, ratio)
             error = float(data.shares @ (targets - rows @ coefficients) ** 2)
-        utility = self._largest - error / self._unit(instance)
-        return Fraction(min(max(utility, 0.0), self._largest))
+        utility = self.max_error - error / self._unit(instance)
+        return Fraction(min(max(utility, 0.0), self.max_error))
 
     def dual(self, instance: RegressionInstance, along: Segment | None = None) -> DualFunction:
         """Utility as a function of alpha.
@@ -308,14 +304,14 @@ class RegularizedRegression(Family):
         unit = self._unit(instance)
         error = self._error(instance, segment, ratio, CURVE_SHARE * self.tolerance * unit)
         constant = np.zeros(error.coefficients.shape)
-        constant[:, 0] = self._largest
+        constant[:, 0] = self.max_error
         scaled = error * Fraction(-1.0 / unit)
-        rounding = 4 * 2.0**-53 * self._largest
+        rounding = 4 * 2.0**-53 * self.max_error
         utility = PiecewisePolynomial(
             scaled.starts, scaled.stops, scaled.coefficients + constant,
             scaled.errors + rounding, scaled.gap_lower, scaled.gap_upper, segment.name, error.scale,
         )  # fmt: skip
-        return utility.clip(0.0, self._largest)
+        return utility.clip(0.0, self.max_error)
 
     @property
     def line_names(self) -> tuple[str, ...]:
@@ -341,7 +337,7 @@ class RegularizedRegression(Family):
         alphas, ratios = ([value for (value,) in part] for part in box.parts)
         place = NetBox((alphas[0], alphas[-1]), (ratios[0], ratios[-1]))
         return NetBoxes.of(data, self.positive).bound(
-            place, self._largest, self._unit(instance), reuse
+            place, self.max_error, self._unit(instance), reuse
         )
 
     def _error(
@@ -430,8 +426,21 @@ def _ridge_solution(data: CentredData, alpha: float) -> FloatArray:
 
 
 def _left_out_error(data: CentredData, alpha: float) -> float:
-    """Return the mean squared error of leaving out one point, from the hat matrix."""
+    """Return the mean squared error of leaving out one point, from the hat matrix.
+
+    Rows that can be interpolated leave next to nothing of residuals and of 1 - h_i for a small
+    alpha, but both are multiples of alpha, and their ratio is that of the inverse of the products
+    of rows.
+    """
     rows, weights = data.rows, data.weights
+    if RidgePath(data).interpolates:
+        level = np.sqrt(weights / weights.sum()) * float(data.fit_intercept)
+        # The products of centred rows vanish along the intercept, which takes no part.
+        spread = float(np.einsum("ij,ij->", rows, rows))
+        inner = rows @ rows.T + alpha * np.eye(len(rows)) + spread * np.outer(level, level)
+        inverse = np.linalg.inv(inner) - np.outer(level, level) / (alpha + spread)
+        ratios = inverse @ data.targets / np.diag(inverse) / np.sqrt(weights)
+        return float(data.shares @ ratios**2)
     inner = data.products + alpha * np.eye(rows.shape[1])
     hat = np.einsum("ij,ji->i", rows, np.linalg.solve(inner, rows.T))
     if data.fit_intercept:

@@ -120,6 +120,13 @@ class Face:
             return np.zeros((alphas.size, 0))
         return np.asarray(self.weights(alphas) @ self._modes[1].T)
 
+    def rate_of_fall(self) -> FloatArray:
+        """Return by how much the lasso's active coefficients fall with a unit of alpha."""
+        if not self.active.size:
+            return np.zeros(0)
+        values, vectors, _, signs = self.modes()
+        return np.asarray(vectors @ (signs / values))
+
     def rounding(self, alphas: FloatArray) -> FloatArray:
         """Bound what is left over of the equations of the face, and the errors of all gradients.
 
@@ -308,23 +315,24 @@ def _next_event(face: Face, alpha: float, low: float) -> tuple[float, int | None
 
 def _linear_events(face: Face, top: float) -> list[tuple[float, int]]:
     """Return events of the lasso, whose coefficients and gradients are linear in alpha."""
-    ends = np.array([0.0, 1.0])
-    at_zero, at_one = face.coefficients(ends)
+    [at_zero] = face.coefficients(np.zeros(1))
+    # A difference of coefficients at two alphas would be lost where both are small beside targets.
+    falling = face.rate_of_fall()
     with np.errstate(divide="ignore", invalid="ignore"):
-        leaving = at_zero / (at_zero - at_one)
+        leaving = at_zero / falling
     events = [
         (place, column)
         for place, column, slope in zip(
             leaving.tolist(),
             face.active.tolist(),
-            ((at_one - at_zero) * face.signs).tolist(),
+            (-falling * face.signs).tolist(),
             strict=True,
         )
         # Going down, the signed coefficient must fall.
         if slope > 0.0 and 0.0 < place < top
     ]
     start = face.gram.targets - face.products @ at_zero
-    rate = face.products @ (at_zero - at_one)
+    rate = face.products @ falling
     closed = face.gram.excluded.copy()
     closed[face.active] = True
     for sign in face.gram.allowed_signs:

@@ -169,7 +169,7 @@ class RidgePath:
             residuals, freedom = self._residuals_and_freedom(alpha)
             ratios = residuals / freedom / np.sqrt(self.data.weights)
             values.append(float(self.data.shares @ ratios**2))
-            errors.append(self._left_out_error(residuals, freedom))
+            errors.append(self._left_out_error(residuals, freedom, alpha))
         return np.array(values), np.array(errors)
 
     def left_out_residuals(self, alpha: float) -> FloatArray:
@@ -177,26 +177,67 @@ class RidgePath:
         residuals, freedom = self._residuals_and_freedom(alpha)
         return np.asarray(residuals / freedom / np.sqrt(self.data.weights))
 
+    @cached_property
+    def interpolates(self) -> bool:
+        """Whether some coefficients and intercept surely meet every training target.
+
+        Nothing is left over then as alpha goes to 0, neither of residuals nor of 1 - h_i. By Weyl's
+        inequality the rank is no smaller than that of the decomposition if no computed singular
+        value is as small as its error.
+        """
+        _, sizes, _ = self._parts
+        full = len(self.data.targets) - int(self.data.fit_intercept)
+        return sizes.size == full > 0 and float(sizes[-1]) > 2.0 * self._unit * self._norm
+
     def _residuals_and_freedom(self, alpha: float) -> tuple[FloatArray, FloatArray]:
-        """Return the (weighted) residuals and 1 - h_i."""
+        """Return the (weighted) residuals and 1 - h_i; if rows interpolate, both divided by alpha.
+
+        Without that factor they do not vanish, and their ratio is known for every alpha.
+        """
         left, sizes, _ = self._parts
-        shrunk = alpha / (sizes**2 + alpha)
+        inverse = 1.0 / (sizes**2 + alpha)
+        if self.interpolates:
+            return left @ (inverse * self._targets), left**2 @ inverse
+        shrunk = alpha * inverse
         residuals = self._outside + left @ (shrunk * self._targets)
         return residuals, self._freedom + left**2 @ shrunk
 
-    def _left_out_error(self, residuals: FloatArray, freedom: FloatArray) -> float:
+    def _left_out_error(self, residuals: FloatArray, freedom: FloatArray, alpha: float) -> float:
         """Bound the error of the mean squared error, from those of residuals and denominators.
 
         Computed singular vectors are orthonormal up to a multiple of u, and the backward error of
         the decomposition moves s^2 / (s^2 + alpha) by at most 2 u s^2 / (s^2 + alpha).
         """
-        size = float(np.linalg.norm(self.data.targets))
         unit = 16.0 * (len(residuals) + 8) * UNIT
+        size = unit * float(np.linalg.norm(self.data.targets))
+        moved, narrower = np.full(len(residuals), size), np.full(len(residuals), unit)
+        if self.interpolates:
+            moved, narrower = self._inverse_moved(alpha, unit)
         roots = np.sqrt(self.data.weights)
         ratios = np.abs(residuals) / freedom
-        off = (unit * size + ratios * unit) / np.maximum(freedom - unit, 0.5 * freedom) / roots
+        known = narrower <= 0.5 * freedom
+        off = np.where(known, (moved + ratios * narrower) / (0.5 * freedom) / roots, np.inf)
         plain = ratios / roots
         return float(self.data.shares @ (2.0 * plain * off + off**2))
+
+    def _inverse_moved(self, alpha: float, unit: float) -> tuple[FloatArray, FloatArray]:
+        """Bound the errors of G y and of the diagonal of G, the inverse of products of rows.
+
+        An error E of the products moves e . G f by |G e| |E| |G f| at most, up to a factor near 1
+        where |E| |G| is small, and that of singular vectors by u (|e| |G f| + |G e| |f|).
+        """
+        left, sizes, _ = self._parts
+        inverse = 1.0 / (sizes**2 + alpha)
+        error = 4.0 * self._unit * self._norm**2
+        if error * inverse[-1] > 0.5:
+            return np.full(len(left), np.inf), np.full(len(left), np.inf)
+        solved = float(np.linalg.norm(inverse * self._targets))
+        rows = np.sqrt(left**2 @ inverse**2)
+        size = float(np.linalg.norm(self.data.targets))
+        return (
+            2.0 * error * rows * solved + unit * (solved + rows * size),
+            2.0 * error * rows**2 + 2.0 * unit * rows,
+        )
 
     @cached_property
     def _outside(self) -> FloatArray:
@@ -214,10 +255,16 @@ class RidgePath:
         """Bound residuals from above and the real parts of their denominators from below.
 
         |alpha / (s^2 + alpha)| <= 1 where the real part of alpha is not negative. Its real part
-        is monotone in the cosine of alpha's argument, and increasing in |alpha| at both ends.
+        is monotone in the cosine of alpha's argument, and increasing in |alpha| at both ends. If
+        rows interpolate, the same holds without the factor alpha, decreasing in |alpha|.
         """
         left, sizes, _ = self._parts
         squares = sizes**2
+        if self.interpolates:
+            least = np.minimum(1.0 / (squares + largest), squares / (squares**2 + largest**2))
+            weights = np.abs(self._targets) / np.hypot(squares, smallest)
+            ratios = np.abs(left) @ weights / (left**2 @ least) / np.sqrt(self.data.weights)
+            return float(self.data.shares @ ratios**2)
         least = np.minimum(
             smallest / (squares + smallest), smallest**2 / (squares**2 + smallest**2)
         )
