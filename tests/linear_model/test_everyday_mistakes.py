@@ -1,5 +1,8 @@
 """Mistakes and oddities of everyday data: a right answer, or a message that names the place."""
 
+import os
+import signal
+import threading
 import warnings
 
 import numpy as np
@@ -226,3 +229,24 @@ def test_a_missing_weight_is_named_by_its_row(estimator):
     weights = [1.0] * 11 + [np.nan]
     with pytest.raises(ct.InputError, match="sample_weight has the value NaN in row 11"):
         estimator(cv=2).fit(ROWS, [0, 1] * 6, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegressionCV(Cs=(1e-4, 1e4), l1_ratios=(1.0,), cv=60),
+        ElasticNetCV(l1_ratio=(0.1, 1.0), tol=1e-9),
+    ],
+    ids=["logistic", "net over ratios"],
+)
+def test_an_interrupted_fit_leaves_no_model_of_some_folds(model):
+    rows = np.random.default_rng(0).normal(size=(240, 10))
+    targets = (rows.sum(axis=1) + rows[:, 0] ** 3 > 0.0).astype(int)
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(rows, targets)
+    finally:
+        timer.cancel()
+    assert not hasattr(model, "coef_")

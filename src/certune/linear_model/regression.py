@@ -37,6 +37,7 @@ from certune.linear_model.search import (
     rows_of,
     score_of,
     scoring_name,
+    unless_interrupted,
 )
 from certune.tuning import LineTuningResult, SpaceTuningResult, Status, TuningResult, tune
 
@@ -450,12 +451,11 @@ class _CertifiedNet(_CertifiedRegression):
                 fit_intercept=bool(self.fit_intercept), tolerance=TOLERANCE,
                 positive=self._is_positive,
             )  # fmt: skip
-            found[:] = [
-                tune(
-                    family, instances, gap=float(self.tol) * unit, n_jobs=self.n_jobs,
-                    progress=bool(self.verbose),
-                )
-            ]  # fmt: skip
+            result = tune(
+                family, instances, gap=float(self.tol) * unit, n_jobs=self.n_jobs,
+                progress=bool(self.verbose),
+            )  # fmt: skip
+            found[:] = [unless_interrupted(result)]
             return found
 
         self._search_below(WORST * unit, search)

@@ -25,7 +25,7 @@ from certune.dual.scales import middle
 from certune.errors import InputError, ParameterError, ParameterTypeError, RangeWarning, warn_user
 from certune.families.base import Family
 from certune.guarantees.selection import standard_error
-from certune.tuning import LineTuningResult, TuningResult, tune
+from certune.tuning import LineTuningResult, Status, TuningResult, tune
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -139,7 +139,7 @@ class CertifiedSearch(ABC):
         return process_routing(self, "fit", **params)
 
     def _search(self, family: Family, instances: Sequence[Any], n_jobs: Any, verbose: Any) -> None:
-        result = tune(family, instances, n_jobs=n_jobs, progress=bool(verbose))
+        result = unless_interrupted(tune(family, instances, n_jobs=n_jobs, progress=bool(verbose)))
         assert isinstance(result, LineTuningResult)
         self.result_ = result
 
@@ -276,6 +276,13 @@ class CertifiedSearch(ABC):
             f"try the range ({wider[0]:.6g}, {wider[1]:.6g}).",
             RangeWarning,
         )
+
+
+def unless_interrupted(result: TuningResult) -> TuningResult:
+    """Return a result, or raise as the interrupt did: a part of the folds makes no model."""
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
 
 
 def offset_of(result: TuningResult) -> Fraction:
