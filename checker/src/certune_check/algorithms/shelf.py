@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from certune_check.decisions import Refuted
 from certune_check.numbers import argmax, argsort, exp, power
 
 Parameters = Mapping[str, Any]
@@ -62,6 +63,8 @@ def density_clustering(x: Any, parameters: Parameters, min_samples: str) -> Frac
 
     The Rand index, where noise is together with nothing.
     """
+    if int(min_samples) < 1:
+        raise Refuted(f"min_samples = {min_samples} is below 1")
     n = len(x.truth)
     is_near = {d: d <= parameters["eps"] for d in sorted({d for row in x.distances for d in row})}
     near = [[j for j in range(n) if is_near[x.distances[i][j]]] for i in range(n)]
@@ -112,6 +115,8 @@ def cost_complexity_pruning(x: Any, parameters: Parameters) -> Fraction:
 
 def constrained_threshold(x: Any, parameters: Parameters, min_precision: str) -> Fraction:
     """The share of the positives that score at least the threshold, if enough of these are."""
+    if not 0 <= Fraction(min_precision) <= 1:
+        raise Refuted(f"min_precision = {min_precision} is not in [0, 1]")
     is_called = {score: score >= parameters["threshold"] for score in sorted(set(x.scores))}
     called = [
         positive for score, positive in zip(x.scores, x.positive, strict=True) if is_called[score]
