@@ -42,51 +42,56 @@ FOLD = "a class is missing in the training part of a fold; refused, with the fol
 AGES = "expects a deprecation warning of scikit-learn; certune's arguments do not change"
 DIGITS = "compares best alphas digit for digit; certune's agree as far as their gap determines them"
 SINGLE = "targets of a fold are all equal, where R2 is not defined; refused, with the fold's name"
+EXPECTS_REFUSAL = (
+    "expects groups to be refused without metadata routing; certune hands them to the splitter"
+)
 MODE = "expects a warning about gcv_mode, which has no effect here"
-# Names of tests, with the part of the parameters in brackets that matters, and why they differ.
+# Cases of tests, as patterns of their whole names, and why they differ.
 DIFFERENT = {
-    "test_ridge_loo_cv_asym_scoring": SCORE,
-    "test_ridge_cv_custom_multioutput_scorer": SCORE,
-    "test_ridgecv_store_cv_results[_mean_squared_error_callable]": SCORE,
-    "test_dense_sparse": GRID,
-    "test_ridge_gcv_sample_weights": GRID,
-    "test_ridge_gcv_vs_ridge_loo_cv": DIGITS,
-    "test_ridge_cv_individual_penalties": DIGITS,
-    "test_ridgecv_alphas_zero": SINGLE,
-    "test_ridgecv_sample_weight": SINGLE,
-    "test_regularization_limits_ridge_gcv": MODE,
-    "test_lasso_cv": GRID,
-    "test_1d_multioutput_enet_and_multitask_enet_cv": GRID,
-    "test_1d_multioutput_lasso_and_multitask_lasso_cv": GRID,
-    "test_enet_cv_grid_search": GRID,
-    "test_sparse_input_convergence_warning": SOLVER,
-    "test_lassoCV_does_not_set_precompute": SOLVER,
-    "test_cv_estimators_reject_params_with_no_routing_enabled": (
-        "expects groups to be refused without metadata routing; certune hands them to the splitter"
-    ),
-    "test_check_solver_option": SOLVER,
-    "test_liblinear_multiclass_raises": SOLVER,
-    "test_logistic_cv": LOOSE,
-    "test_logistic_cv_mock_scorer": SCORE,
-    "test_multinomial_cv_iris": FOLD,
-    "test_logistic_cv_folds_with_classes_missing": FOLD,
-    "test_LogisticRegressionCV_GridSearchCV_elastic_net": MIXED,
-    "test_LogisticRegressionCV_no_refit": MIXED,
-    "test_LogisticRegressionCV_elasticnet_attribute_shapes": MIXED,
-    "test_scores_attribute_layout_elasticnet": MIXED,
-    "test_penalty_deprecated": AGES,
-    "test_logisticregressioncv_warns_with_use_legacy_attributes": AGES,
-    "test_l1_ratio_None_deprecated": AGES,
-    "test_lr_scoring_warns": AGES,
+    r"test_ridge_loo_cv_asym_scoring": SCORE,
+    r"test_ridge_cv_custom_multioutput_scorer\[(tall|wide)\]": SCORE,
+    r"test_ridgecv_store_cv_results\[_mean_squared_error_callable\]": SCORE,
+    r"test_dense_sparse\[csr_(array|matrix)-_test_ridge_loo\]": GRID,
+    r"test_ridge_gcv_sample_weights\[y_shape2-True-150\.0-8-(asarray|csr_.*)-eigen\]": GRID,
+    r"test_ridge_gcv_sample_weights\[y_shape2-True-150\.0-8-asarray-svd\]": GRID,
+    r"test_ridge_gcv_vs_ridge_loo_cv\[y_shape[01]-.*-True-(tall|wide)-.*\]": DIGITS,
+    r"test_ridge_gcv_vs_ridge_loo_cv\[y_shape2-150\.0-True-tall-.*\]": DIGITS,
+    r"test_ridge_cv_individual_penalties": DIGITS,
+    r"test_ridgecv_alphas_zero\[RidgeCV-3\]": SINGLE,
+    r"test_ridgecv_sample_weight": SINGLE,
+    r"test_regularization_limits_ridge_gcv\[csr_.*-svd-(zero|inf)_alpha\]": MODE,
+    r"test_lasso_cv": GRID,
+    r"test_1d_multioutput_enet_and_multitask_enet_cv": GRID,
+    r"test_1d_multioutput_lasso_and_multitask_lasso_cv": GRID,
+    r"test_enet_cv_grid_search\[("
+    r"False-ElasticNetCV-ElasticNet|True-ElasticNetCV-ElasticNet)\]": GRID,
+    r"test_sparse_input_convergence_warning\[csr_(array|matrix)-(ElasticNetCV|LassoCV)\]": SOLVER,
+    r"test_lassoCV_does_not_set_precompute\[("
+    r"False-False|True-True|auto-False)\]": SOLVER,
+    r"test_cv_estimators_reject_params_with_no_routing_enabled\[("
+    r"ElasticNetCV|LassoCV)\]": EXPECTS_REFUSAL,
+    r"test_check_solver_option\[LogisticRegressionCV\]": SOLVER,
+    r"test_liblinear_multiclass_raises\[LogisticRegressionCV\]": SOLVER,
+    r"test_logistic_cv\[(42-False|42-True)\]": LOOSE,
+    r"test_logistic_cv_mock_scorer": SCORE,
+    r"test_multinomial_cv_iris\[(False|True)\]": FOLD,
+    r"test_logistic_cv_folds_with_classes_missing\[("
+    r"2-False|2-True|3-False|3-True)\]": FOLD,
+    r"test_LogisticRegressionCV_GridSearchCV_elastic_net\[(2|3)\]": MIXED,
+    r"test_LogisticRegressionCV_no_refit\[(2-l1_ratios1|3-l1_ratios1)\]": MIXED,
+    r"test_LogisticRegressionCV_elasticnet_attribute_shapes\[(2|3)\]": MIXED,
+    r"test_scores_attribute_layout_elasticnet": MIXED,
+    r"test_penalty_deprecated\[LogisticRegressionCV\]": AGES,
+    r"test_logisticregressioncv_warns_with_use_legacy_attributes": AGES,
+    r"test_l1_ratio_None_deprecated": AGES,
+    r"test_lr_scoring_warns": AGES,
 }
 
 
 def reason(test):
     """Why a test may fail, or None."""
-    for name, why in DIFFERENT.items():
-        if test.startswith(name) and (
-            len(test) == len(name) or "[" in name or test[len(name)] == "["
-        ):
+    for pattern, why in DIFFERENT.items():
+        if re.fullmatch(pattern, test):
             return why
     return None
 
@@ -157,6 +162,8 @@ def run(file, expression):
     here = str(pathlib.Path(__file__).resolve().parent)
     folders = [here, os.environ.get("PYTHONPATH", "")]
     command = [sys.executable, "-m", "pytest", "-q", "-s", "--tb=no", "-p", "no:cacheprovider"]
+    # The settings of the project that has the environment are not those of scikit-learn.
+    command += ["-c", os.devnull]
     command += [
         "-p",
         "scikit_learn_tests",
@@ -172,6 +179,8 @@ def run(file, expression):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
     )
     found = re.findall(r"^FITTED (\w+) (.+)$", finished.stdout, re.MULTILINE)
+    if not found and not expression:
+        sys.exit(f"pytest did not run {path}:\n{finished.stdout[-2000:]}{finished.stderr[-2000:]}")
     return {test: outcome for outcome, test in found}
 
 
