@@ -49,6 +49,39 @@ def test_init_takes_as_many_folds_as_the_rarest_class_allows(run, place, family,
     assert "is right" in run("check", "scenario.toml").stdout
 
 
+@pytest.mark.parametrize(("family", "known"), [("labeling", 3), ("logistic", 4)])
+def test_init_looks_at_all_files(run, place, family, known):
+    rng = np.random.default_rng(0)
+    (place / "many").mkdir()
+    for name, rare in {"a": 12, "b": known, "c": 7}.items():
+        lines = [f"{rng.normal():.3f},{label}" for label in ["u"] * 12 + ["v"] * rare]
+        (place / "many" / f"{name}.csv").write_text("\n".join(["x,label", *lines]) + "\n")
+    run("init", "many", "--family", family)
+    text = (place / "scenario.toml").read_text()
+    assert f"cv = {known}  # the rarest class, 'v' of b.csv, has no more rows" in text
+    assert f"3 files with {12 + known} to 24 rows" in text and "; 2 classes" in text
+    assert "is right" in run("check", "scenario.toml").stdout
+
+
+def test_init_refuses_files_without_the_target(run, place):
+    (place / "data" / "d5.csv").write_text("x,y,lable\n1,2,a\n3,4,b\n")
+    said = run("init", "data", exit_code=1).stderr
+    assert "d5.csv has no column 'label'; did you mean 'lable'?" in said
+    assert not (place / "scenario.toml").exists()
+
+
+def test_init_says_which_class_is_too_rare_for_folds(run, place):
+    (place / "few.csv").write_text("x,label\n1,a\n2,a\n3,a\n4,b\n")
+    run("init", "few.csv", "--family", "labeling")
+    assert "cv = 2  # class 'b' has 1 row" in (place / "scenario.toml").read_text()
+
+
+def test_names_of_two_lines_stay_in_their_comment(run, place):
+    (place / "odd.csv").write_text('"x\ny",label\n1,a\n2,a\n3,b\n4,b\n')
+    run("init", "odd.csv", "--family", "labeling")
+    assert "is right" in run("check", "scenario.toml").stdout
+
+
 def test_options_go_before_the_file(run, place):
     (place / "s.toml").write_text(RIGHT)
     summary = json.loads(run("tune", "s.toml", "--holdout", "0.5", "--json", "-q").stdout)

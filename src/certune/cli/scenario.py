@@ -97,7 +97,8 @@ class Scenario:
             for key, value in given.items():
                 if (section, key) == ("data", "files") and folder is not None:
                     value = [_relative(path, folder) for path in value]
-                note = notes.get(f"{section}.{key}", "")
+                # Names of columns may have line ends, which would end the comment.
+                note = " ".join(notes.get(f"{section}.{key}", "").split())
                 lines.append(f"{key} = {_toml(value)}" + (f"  # {note}" if note else ""))
         return "\n".join(lines) + "\n"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,15 @@ MOST_CLASSES = 30
 # So many columns are listed in a comment.
 MOST_COLUMNS = 12
 FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one file has: its rows, and how many of each class."""
+
+    path: Path
+    n_rows: int
+    classes: Counter[str]
 
 
 @click.command(
@@ -42,33 +53,31 @@ FOLDS = 5
 @refusing
 def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool) -> None:
     """Write a scenario file for the data that are there, with comments on what was found."""
-    from certune.data.csv_file import read_csv
     from certune.data.doors import files_of
     from certune.files import write_whole
 
     if target_file.exists() and not overwrite:
         raise InputError(f"{target_file} exists: name another file with --to, or --overwrite")
     files = files_of(data)
-    table = read_csv(files[0])
-    target = likely_target(table)
-    folds = _folds(family, table, target)
+    names, target, found = _looked_at(files)
+    folds, note = _folds(family, found)
     scenario = Scenario(
         {"name": family, **_settings(family)},
         {"files": [str(item) for item in data], "target": target, **folds},
         {"holdout": 0.25, "seed": 0} if len(files) > 3 else {},
         {"timeout": 60},
     )
-    names = list(table.columns)
     columns = ", ".join(names[:MOST_COLUMNS])
     if len(names) > MOST_COLUMNS:
         columns += f" and {len(names) - MOST_COLUMNS} more"
     comments = {
         "family.objective": "if the number of clusters is not known: cut_height = [low, high], or "
         "relative = true, instead of kind, alpha and objective",
-        "data.files": f"{len(files)} file{'s' * (len(files) != 1)}, {table.n_rows} rows in "
-        f"{files[0].name}",
-        "data.target": f"columns: {columns}",
-        "data.cv": "the rarest class has no more rows" if folds.get("cv") != FOLDS else "",
+        "data.files": f"{len(files)} file{'s' * (len(files) != 1)} with "
+        f"{_span([item.n_rows for item in found])} rows",
+        "data.target": f"columns: {columns}"
+        + (f"; {_span([len(item.classes) for item in found])} classes" * (family != "regression")),
+        "data.cv": note,
         "split.holdout": "share of the instances to judge the result on",
         "run.timeout": "seconds",
     }
@@ -129,14 +138,49 @@ def _settings(family: str) -> dict[str, object]:
     return {**FAMILIES[family].defaults({}), **scaled}
 
 
-def _folds(family: str, table: Table, target: str) -> dict[str, int]:
-    """Return the number of folds: no more than the rarest class has rows whose label is known."""
-    from certune.data.table import is_missing
+def _looked_at(files: Sequence[Path]) -> tuple[list[str], str, list[Found]]:
+    """Return the columns of the first file, the likely target, and what every file has of it."""
+    from certune.data.csv_file import read_csv
+    from certune.data.table import labels_of
 
+    names, target, found = [], "", []
+    # One file after the other, so that no more than one is in memory.
+    for path in files:
+        table = read_csv(path)
+        if not found:
+            names, target = list(table.columns), likely_target(table)
+        (labels,) = labels_of([table], target)
+        known = Counter(str(label) for label in labels.tolist() if label is not None)
+        found.append(Found(path, table.n_rows, known))
+    return names, target, found
+
+
+def _span(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _folds(family: str, found: Sequence[Found]) -> tuple[dict[str, int], str]:
+    """Return the number of folds that every file can be divided into, and why it is not usual.
+
+    A class must have a row whose label is known in every fold.
+    """
     if family == "linkage":
-        return {}
+        return {}, ""
     if family == "regression":
-        return {"cv": FOLDS}
-    cells = table.column(target)
-    counts = Counter(map(str, cells[~is_missing(cells)].tolist()))
-    return {"cv": max(2, min((FOLDS, *counts.values())))}
+        least = min(found, key=lambda item: item.n_rows)
+        if least.n_rows >= FOLDS:
+            return {"cv": FOLDS}, ""
+        return {"cv": max(2, least.n_rows)}, f"{least.path.name} has no more rows"
+    rarest = [
+        (count, item.path.name, name) for item in found for name, count in item.classes.items()
+    ]
+    count, place, name = min(rarest, default=(FOLDS, "", ""))
+    if count >= FOLDS:
+        return {"cv": FOLDS}, ""
+    where = f" of {place}" if len(found) > 1 else ""
+    if count < 2:
+        return {"cv": 2}, (
+            f"class {name!r}{where} has 1 row, and folds need 2: label more rows, or leave it out"
+        )
+    return {"cv": count}, f"the rarest class, {name!r}{where}, has no more rows"
