@@ -106,6 +106,59 @@ def test_the_page_works(browser, page):
         assert chart.find_elements(By.TAG_NAME, "canvas") and chart.get_attribute("aria-label")
 
 
+def option_of(browser, chart):
+    """Return what a picture was drawn from, without its functions."""
+    return browser.execute_script(
+        "return JSON.parse(JSON.stringify("
+        "certune.charts.find((item) => item.box.id === arguments[0]).view.getOption()))",
+        chart,
+    )
+
+
+@pytest.mark.parametrize("page", ["online"], indirect=True)
+def test_rounds_end_with_the_data_and_have_whole_ticks(browser, page):
+    browser.get(page)
+    for chart in ("regret", "played", "density", "dispersion"):
+        (axis,) = option_of(browser, chart)["xAxis"]
+        ticks = axis["axisLabel"]["customValues"]
+        assert axis["max"] == ticks[-1] == 40
+        assert axis["min"] == ticks[0] >= 1 and len(ticks) >= 3
+        assert all(tick == round(tick) for tick in ticks)
+        # The last label has room beside the one before.
+        assert ticks[-2] <= 36
+
+
+@pytest.mark.parametrize("page", ["map"], indirect=True)
+def test_neighbouring_optimal_cells_look_like_one_region(browser, page):
+    browser.get(page)
+    cells = browser.execute_script(
+        "return JSON.parse(document.getElementById('findings').textContent).cells"
+    )
+    best = max(cells["lower"])
+    boxes = []
+    for outline, low, high in zip(cells["outlines"], cells["lower"], cells["upper"], strict=True):
+        x, y = outline[::2], outline[1::2]
+        # Rectangles only: their edges are the ends of their coordinates.
+        if low == high == best and len({*x}) == len({*y}) == 2:
+            boxes.append((min(x), max(x), min(y), max(y)))
+    shared = [
+        (a[1], 0.5 * (max(a[2], b[2]) + min(a[3], b[3])), a)
+        for a, b in itertools.permutations(boxes, 2)
+        if a[1] == b[0] and min(a[3], b[3]) - max(a[2], b[2]) > 0.1
+    ]
+    assert shared
+    pixel = (
+        "const { box, view } = certune.charts.find((item) => item.box.id === 'cells');"
+        "const at = view.convertToPixel('grid', arguments[0]);"
+        "const canvas = box.querySelector('canvas');"
+        "const ratio = canvas.width / box.clientWidth, pen = canvas.getContext('2d');"
+        "return Array.from(pen.getImageData(at[0] * ratio, at[1] * ratio, 1, 1).data)"
+    )
+    for x, y, (left, right, *_) in shared:
+        inside = browser.execute_script(pixel, [0.5 * (left + right), y])
+        assert browser.execute_script(pixel, [x, y]) == inside
+
+
 def test_nothing_is_hard_to_reach(browser, page):
     browser.get(page)
     browser.execute_script((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))

@@ -283,6 +283,24 @@ def test_a_default_within_an_open_gap_is_not_called_better(plain):
     assert "Not known yet: Ward" in said(open_search, "How much better").text
 
 
+def test_what_is_better_than_the_optimum_is_said(plain):
+    high = plain[1].best_value + 0.1
+    beaten = replace(plain[1], defaults={"Ward": high}, other_algorithms=())
+    told = said(beaten, "How much better").text
+    assert "Ward, a setting outside the range, reaches" in told and "widen the range" in told
+    told = said(replace(beaten, other_algorithms=("Ward",)), "How much better").text
+    assert "Ward, another algorithm, reaches" in told and "use that" in told
+    assert "range" not in told and "better by 0.1 on" in told
+
+
+def test_reports_know_which_defaults_are_settings():
+    instances = ct.datasets.random_clustering(3, n_clusters=3, n_per_cluster=4, spread=0.4)
+    family = ct.Linkage("energy", alpha=(0.1, 1.5), objective="cut")
+    found = findings_of(ct.tune(family, instances, progress=False))
+    assert "k-means" in found.other_algorithms and "single (cut)" in found.other_algorithms
+    assert not {*family.baselines} & {*found.other_algorithms}
+
+
 def test_what_a_spike_gains_is_not_said_of_the_plateau():
     far = steps(((0.1, 0.101, 0.4, 0.9), (0, 0.8, 0, 0.795, 0)), ((0.2,), (0.5, 0.5)))
     result = ct.tune(StepFamily(), far)

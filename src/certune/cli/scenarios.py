@@ -143,7 +143,8 @@ def _looked_at(files: Sequence[Path]) -> tuple[list[str], str, list[Found]]:
     from certune.data.csv_file import read_csv
     from certune.data.table import labels_of
 
-    names, target, found = [], "", []
+    names: list[str] = []
+    target, found = "", list[Found]()
     # One file after the other, so that no more than one is in memory.
     for path in files:
         table = read_csv(path)

@@ -240,6 +240,7 @@ def _common(result: Any, units: _Units, axis: Axis) -> dict[str, Any]:
         tolerance=family.tolerance,
         elapsed=result.elapsed,
         defaults={name: units.of(value) for name, value in result.baselines.items()},
+        other_algorithms=_other_algorithms(result),
         axis=axis,
         n_free=family.space.n_free,
         landscape=units.curve(
@@ -253,6 +254,17 @@ def _common(result: Any, units: _Units, axis: Axis) -> dict[str, Any]:
         environment=environment(),
         created=created_now(),
     )
+
+
+def _other_algorithms(result: Any) -> tuple[str, ...]:
+    """Names of defaults that are no settings of the family, whatever its range."""
+    family, instances = result.family, getattr(result, "instances", ())
+    if not instances and type(family).instance_baselines is not Family.instance_baselines:
+        # A stream keeps no instance that could tell its own defaults from other algorithms.
+        return ()
+    own = family.instance_baselines(instances[0]) if instances else {}
+    known = {*family.baselines, *own}
+    return tuple(name for name in result.baselines if name not in known)
 
 
 def _plateau(result: Any, axis: Axis) -> tuple[float, float]:

@@ -182,6 +182,7 @@ class Findings:
     ``n_streamed`` is the number of instances of a stream, of which none is told by itself.
     ``failures`` are instances that were left out, with the reason.
     ``n_alternatives`` is the number of alternatives of a choice; the others have no picture.
+    ``other_algorithms`` are the defaults that are no settings of the family, whatever its range.
     """
 
     title: str
@@ -230,6 +231,7 @@ class Findings:
     n_streamed: int = 0
     failures: tuple[tuple[str, str], ...] = ()
     n_alternatives: int = 1
+    other_algorithms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.measure:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from certune.report.verdict import Answer
+from certune.report.verdict import Answer, KeyFigure
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
@@ -186,8 +186,8 @@ def _listing(text: str) -> str:
     return f'<pre tabindex="0"><code>{text_of(text)}</code></pre>'
 
 
-def verdict_section(answers: Iterable[Answer]) -> str:
-    """Return the section with questions and answers."""
+def verdict_section(answers: Iterable[Answer], figures: Iterable[KeyFigure]) -> str:
+    """Return the section with the numbers that are read first, questions and answers."""
     items = []
     for answer in answers:
         source = f'<p class="source">{text_of(answer.source)}</p>' if answer.source else ""
@@ -195,8 +195,13 @@ def verdict_section(answers: Iterable[Answer]) -> str:
             f'<li class="{answer.tone}"><h3>{text_of(answer.question)}</h3>'
             f"<p>{text_of(answer.text)}</p>{source}</li>"
         )
+    first = "".join(
+        f"<div><dt>{text_of(figure.words)}</dt><dd>{text_of(figure.value)}</dd></div>"
+        for figure in figures
+    )
     return (
-        '<section aria-labelledby="verdict-title"><h2 id="verdict-title">Verdict</h2>'
+        '<section aria-labelledby="verdict-title"><h2 id="verdict-title" class="hidden">Verdict'
+        f'</h2><dl class="key">{first}</dl>'
         f'<ul class="verdict">{"".join(items)}</ul></section>'
     )
 

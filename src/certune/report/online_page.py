@@ -18,7 +18,7 @@ from certune.report.markup import (
     verdict_section,
 )
 from certune.report.online_findings import OnlineFindings
-from certune.report.online_verdict import online_verdict
+from certune.report.online_verdict import online_key_figures, online_verdict
 from certune.report.verdict import shown
 
 # More rounds than these are in the picture and in the file to save, not in the table.
@@ -44,7 +44,7 @@ def online_page_of(findings: OnlineFindings) -> str:
     return framed(
         Frame(findings.title, about, findings.environment.get("certune", ""), "online.js"),
         [
-            verdict_section(online_verdict(findings)),
+            verdict_section(online_verdict(findings), online_key_figures(findings)),
             _regret(findings),
             _played(findings),
             _hindsight(findings),

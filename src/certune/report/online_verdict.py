@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from certune.report.online_findings import OnlineFindings
-from certune.report.verdict import Answer, shown, shown_params
+from certune.report.verdict import Answer, KeyFigure, shown, shown_params
 
 FEW_ROUNDS = 30
 
@@ -28,6 +28,18 @@ def _next(findings: OnlineFindings) -> Answer:
         "same until the next instance is learned.",
         "good",
     )
+
+
+def online_key_figures(findings: OnlineFindings) -> list[KeyFigure]:
+    """Return the numbers of the verdict, the most important first."""
+    return [
+        KeyFigure(shown(findings.earned), f"mean {findings.score}, earned"),
+        KeyFigure(shown(findings.best_fixed), "best fixed setting, in hindsight"),
+        KeyFigure(shown(findings.average_regret, 3), "regret a round"),
+        KeyFigure(
+            f"{shown(100 * findings.concentration, 3)} %", "of the range gets 90 % of the draws"
+        ),
+    ]
 
 
 def _regret(findings: OnlineFindings) -> Answer:

@@ -22,7 +22,14 @@ from certune.report.markup import (
     verdict_section,
 )
 from certune.report.tables import table_of_instances
-from certune.report.verdict import count_of, shown, shown_estimate, shown_params, verdict
+from certune.report.verdict import (
+    count_of,
+    key_figures,
+    shown,
+    shown_estimate,
+    shown_params,
+    verdict,
+)
 
 # So many instances of a fold are told by name.
 NAMES_OF_FOLD = 1
@@ -45,7 +52,7 @@ def page_of(findings: Findings) -> str:
     """Return the page."""
     tone = "good" if findings.proved else "warning"
     sections = [
-        verdict_section(verdict(findings)),
+        verdict_section(verdict(findings), key_figures(findings)),
         _landscape(findings),
         _strip(findings),
         _cells(findings),

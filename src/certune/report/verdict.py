@@ -42,6 +42,37 @@ class Answer:
     source: str = ""
 
 
+@dataclass(frozen=True)
+class KeyFigure:
+    """A number that is read first, and the words below it."""
+
+    value: str
+    words: str
+
+
+def key_figures(findings: Findings) -> list[KeyFigure]:
+    """Return the numbers of the verdict, the most important first."""
+    figures = [KeyFigure(shown(findings.best_value), findings.measure)]
+    if findings.proved:
+        gap = f"{findings.gap:.1g}" if findings.gap else "0"
+        figures.append(KeyFigure(gap, "gap: proved optimal"))
+    else:
+        figures.append(KeyFigure(shown(findings.gap, 2), "gap: at most so much is missing"))
+    if findings.best_default is not None:
+        name, value = findings.best_default
+        gain = findings.advantage(value)
+        word = "better than" if gain > 0 else "worse than" if gain else "of difference to"
+        figures.append(KeyFigure(shown(abs(gain), 3), f"{word} {name}"))
+    if findings.held_out is not None:
+        held = findings.held_out
+        n = count_of(len(held.instances), "held-out instance")
+        figures.append(KeyFigure(shown(held.value), f"on {n}"))
+    if findings.n_free == 1:
+        share = findings.axis.share(*findings.plateau)
+        figures.append(KeyFigure(_percent(share), "of the range is nearly as good"))
+    return figures
+
+
 def verdict(findings: Findings) -> list[Answer]:
     """Return the answers, the most important first."""
     answers = [
@@ -210,9 +241,12 @@ def _better(findings: Findings) -> Answer | None:
             f"Not known yet: {name} reaches {shown(value)}, and the gap is larger than that.{rest}"
         )
         return Answer(question, text, "warning")
+    is_other = name in findings.other_algorithms
+    what = "another algorithm" if is_other else "a setting outside the range"
+    remedy = "use that" if is_other else "use it, or widen the range"
     text = (
-        f"It is not: {name} reaches {shown(value)}, another algorithm or a setting outside the "
-        f"range: use it, or widen the range if it is a setting.{rest}"
+        f"It is not: {name}, {what}, reaches {shown(value)} and is better by {shown(-gain, 3)} on "
+        f"the tuning instances: {remedy}.{rest}"
     )
     return Answer(question, text, "warning")
 

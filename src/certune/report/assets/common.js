@@ -59,6 +59,31 @@ const certune = (function () {
       splitLine: { show: false }, nameTextStyle: { color: colour("ink"), fontSize: 13 },
     }, extra);
   }
+  // Ticks from end to end of an axis: both ends, and simple numbers between that leave them room.
+  function ticks(low, high, { logarithmic = false, whole = false, most = 6 } = {}) {
+    const between = [], scale = logarithmic ? Math.log : (x) => x, width = scale(high) - scale(low);
+    if (logarithmic) {
+      const decades = Math.log10(high / low), powers = Math.max(1, Math.ceil(decades / most));
+      const digits = decades <= 1 ? [1, 1.5, 2, 3, 4, 5, 7] : decades <= 2.5 ? [1, 2, 5] : [1];
+      for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1)
+        if (digits.length > 1 || power % powers === 0) digits.forEach((d) => between.push(Number(`${d}e${power}`)));
+    } else {
+      const rough = (high - low) / most, size = 10 ** Math.floor(Math.log10(rough));
+      const step = [1, 2, 5, 10].map((d) => d * size).find((s) => s >= rough && (!whole || s >= 1)) || 1;
+      for (let k = Math.ceil(low / step); k * step <= high; k += 1) between.push(Number((k * step).toPrecision(12)));
+    }
+    const room = (x) => Math.min(scale(x) - scale(low), scale(high) - scale(x)) > 0.06 * width;
+    return [low, ...between.filter((x) => room(x) && (!whole || Number.isInteger(x))), high];
+  }
+  // An axis of rounds or counts, which ends where the data do.
+  function countAxis(name, low, high, logarithmic, extra) {
+    const last = Math.max(high, low + 1), customValues = ticks(low, last, { logarithmic, whole: true, most: narrow() ? 4 : 8 });
+    return axisStyle(Object.assign({
+      type: logarithmic ? "log" : "value", name, nameLocation: "middle", nameGap: 28, min: low, max: last,
+      axisTick: { customValues, lineStyle: { color: colour("rule") } },
+      axisLabel: { customValues, color: colour("soft"), hideOverlap: true, formatter: (v) => shown(v, 12) },
+    }, extra));
+  }
   function parameterAxis(extra) {
     return axisStyle(Object.assign({
       type: axis.logarithmic ? "log" : "value", name: axis.name, nameLocation: "middle", nameGap: 28,
@@ -118,7 +143,7 @@ const certune = (function () {
     pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
     let n = 1, used = 0;
     for (const name of names) {
-      const width = 20 + 5 + pen.measureText(name).width + 12;
+      const width = 20 + 5 + pen.measureText(name.name ?? name).width + 12;
       if (used && used + width > wide) { n += 1; used = 0; }
       used += width;
     }
@@ -178,5 +203,5 @@ const certune = (function () {
   document.getElementById("save-json").addEventListener("click", () => save("findings.json", "application/json", written("findings")));
   const table = document.getElementById("save-csv");
   table.addEventListener("click", () => save(table.dataset.file, "text/csv", JSON.parse(written("table"))));
-  return { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, legend, shade, walk, start: applyTheme };
+  return { findings, charts, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, countAxis, ticks, tooltip, zoom, chart, draw, heat, bounds, lines, legend, shade, walk, start: applyTheme };
 })();

@@ -1,9 +1,8 @@
 "use strict";
 (function () {
-  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, heat, bounds } = certune;
+  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, countAxis, tooltip, zoom, chart, heat, bounds } = certune;
   const up = findings.greater_is_better;
   const last = findings.n_rounds;
-  const roundsAxis = (extra) => axisStyle(Object.assign({ type: "value", name: "rounds", nameLocation: "middle", nameGap: 28, minInterval: 1 }, extra));
   const grid = (extra) => Object.assign({ left: narrow() ? 58 : 74, right: 18, top: 40, bottom: 48 }, extra);
   const legend = (names) => ({ top: 0, type: "scroll", textStyle: { color: colour("ink") }, inactiveColor: colour("rule"),
     pageTextStyle: { color: colour("ink") }, pageIconColor: colour("ink"), data: names });
@@ -21,7 +20,7 @@
     return {
       grid: grid(), legend: legend(series.map((item) => item.name)),
       tooltip: tooltip({ trigger: "axis", valueFormatter: (v) => shown(v, 4) }),
-      xAxis: axisStyle({ type: "log", name: "rounds", nameLocation: "middle", nameGap: 28, min: 1, max: Math.max(2, last) }),
+      xAxis: countAxis("rounds", 1, last, true),
       yAxis: axisStyle({ type: "log", name: narrow() ? "" : "regret per round", nameLocation: "middle", nameGap: 56, splitLine: rule() }),
       series,
     };
@@ -34,7 +33,7 @@
       grid: grid({ top: 12 }),
       tooltip: tooltip({ formatter: (p) => { const r = findings.rounds[p.data[0] - 1];
         return `round ${p.data[0]}${r.name ? `, ${escaped(r.name)}` : ""}<br>${escaped(axis.name)} = ${shown(r.place, 6)}<br>${escaped(findings.score)} ${shown(r.score)}, best for it ${shown(r.best)}`; } }),
-      xAxis: roundsAxis({ min: 0, max: last + 1 }), yAxis: parameterHeight(),
+      xAxis: countAxis("rounds", 1, last, false), yAxis: parameterHeight(),
       series: [{
         type: "scatter", data: rows, symbolSize: last > 400 ? 5 : 8,
         itemStyle: { borderColor: colour("soft"), borderWidth: 0.6,
@@ -72,19 +71,21 @@
     const top = Math.max(10, ...values.flat()), faint = 1e-3;
     const share = (v) => Math.log(Math.max(v, faint) / faint) / Math.log(top / faint);
     const data = [];
+    // A density reaches half way to its neighbours, on the logarithmic axis, and not beyond the data.
+    const half = (i) => (rounds[i] === undefined ? null : rounds[i + 1] === undefined ? null : Math.sqrt(rounds[i] * rounds[i + 1]));
+    const first = rounds[0], end = Math.max(rounds[rounds.length - 1], first + 1);
     rounds.forEach((n, i) => {
-      const until = i + 1 < rounds.length ? rounds[i + 1] : n + Math.max(1, n - (rounds[i - 1] ?? 0));
+      const from = half(i - 1) ?? first, until = half(i) ?? end;
       values[i].forEach((v, k) => {
         const before = data[data.length - 1];
         // Neighbours of the same density are one rectangle.
-        if (k && before[4] === v) before[3] = edge(k + 1); else data.push([n, until, edge(k), edge(k + 1), v]);
+        if (k && before[4] === v) before[3] = edge(k + 1); else data.push([from, until, edge(k), edge(k + 1), v, n]);
       });
     });
-    const end = data.length ? data[data.length - 1][1] : 2;
     return {
       grid: grid({ top: 12 }),
-      tooltip: tooltip({ formatter: (p) => `after ${p.data[0]} rounds<br>${escaped(axis.name)} ${shown(p.data[2], 4)} to ${shown(p.data[3], 4)}<br>${shown(p.data[4], 3)} times an even density` }),
-      xAxis: axisStyle({ type: "log", name: "rounds", nameLocation: "middle", nameGap: 28, min: 1, max: end }), yAxis: parameterHeight(),
+      tooltip: tooltip({ formatter: (p) => `after ${p.data[5]} round${p.data[5] === 1 ? "" : "s"}<br>${escaped(axis.name)} ${shown(p.data[2], 4)} to ${shown(p.data[3], 4)}<br>${shown(p.data[4], 3)} times an even density` }),
+      xAxis: countAxis("rounds", first, end, true), yAxis: parameterHeight(),
       series: [{
         type: "custom", clip: true, progressive: 0, data, encode: { x: [0, 1], y: [2, 3] },
         renderItem: (params, api) => {
@@ -108,7 +109,7 @@
     return {
       grid: grid(), legend: legend(series.map((item) => item.name)),
       tooltip: tooltip({ trigger: "axis", valueFormatter: (v) => shown(v) }),
-      xAxis: axisStyle({ type: "log", name: "functions", nameLocation: "middle", nameGap: 28, min: Math.min(...sizes), max: Math.max(2, ...sizes) }),
+      xAxis: countAxis("functions", Math.min(...sizes), Math.max(...sizes), true),
       yAxis: axisStyle({ type: "log", min: 1, name: narrow() ? "" : "functions that change", nameLocation: "middle", nameGap: 44, splitLine: rule() }),
       series,
     };

@@ -24,34 +24,35 @@
       label: { formatter: "robust", color: colour("good"), position: "end" },
     });
     const series = [{
-      name: "exact mean", type: "line", data: points(findings.landscape), showSymbol: false,
+      name: `exact ${findings.measure}`, type: "line", data: points(findings.landscape), symbol: "none",
       lineStyle: { width: 2.5, color: colour("line") }, itemStyle: { color: colour("line") }, z: 5,
       markArea: { silent: true, itemStyle: { color: colour("optimum"), opacity: 0.45, borderWidth: 2, borderColor: colour("optimum") }, data: areas },
       markLine: { symbol: "none", silent: true, data: lines },
     }];
     if (findings.n_free === 1) series.push({
-      name: "plateau", type: "line", data: [], itemStyle: { color: colour("good") },
+      icon: "roundRect", name: "plateau", type: "line", data: [], itemStyle: { color: colour("good") },
       markArea: { silent: true, itemStyle: { color: colour("good"), opacity: 0.13 }, data: [[{ xAxis: findings.plateau[0] }, { xAxis: findings.plateau[1] }]] },
     });
-    series.push({ name: "optimal set", type: "line", data: [], itemStyle: { color: colour("optimum") } });
-    Object.entries(findings.defaults).forEach(([name, value], i) => series.push({
-      name: `${name} ${shown(value, 4)}`, type: "line", showSymbol: false, silent: true,
+    series.push({ icon: "roundRect", name: "optimal set", type: "line", data: [], itemStyle: { color: colour("optimum") } });
+    // Defaults that are far away would be names without a line; the tables have them.
+    Object.entries(findings.defaults).filter(([, value]) => low <= value && value <= high).forEach(([name, value], i) => series.push({
+      name: `${name} ${shown(value, 4)}`, type: "line", symbol: "none", silent: true,
       data: [[axis.low, value], [axis.high, value]],
       lineStyle: { type: ["dashed", "dotted", [8, 3, 2, 3]][i % 3], width: 1.8, color: colour(`default-${(i % 4) + 1}`) },
       itemStyle: { color: colour(`default-${(i % 4) + 1}`) },
     }));
     for (const i of visible) series.push({
-      name: findings.instances[i].name, type: "line", showSymbol: false, data: points(findings.instances[i].curve),
+      name: findings.instances[i].name, type: "line", symbol: "none", data: points(findings.instances[i].curve),
       lineStyle: { width: 1, color: colour("soft") }, itemStyle: { color: colour("soft") }, z: 3,
     });
-    const names = legend(landscapeChart.box, series.slice(0, 40).map((item) => item.name));
+    const names = legend(landscapeChart.box, series.slice(0, 40).map(({ name, icon }) => ({ name, icon })));
     return {
       grid: { left: narrow() ? 56 : 70, right: 18, top: names.height + 28, bottom: 84 },
       legend: names.option,
       tooltip: tooltip({ trigger: "axis", axisPointer: { type: "line", lineStyle: { color: colour("soft") } },
         formatter: (items) => described(items.length ? items[0].axisValue : axis.low).map(escaped).join("<br>") }),
       xAxis: parameterAxis(), dataZoom: zoom(),
-      yAxis: axisStyle({ type: "value", min: low, max: high, name: narrow() ? "" : `mean ${findings.score}`, nameLocation: "middle", nameGap: 52,
+      yAxis: axisStyle({ type: "value", min: low, max: high, name: narrow() ? "" : findings.measure, nameLocation: "middle", nameGap: 52,
         splitLine: { show: true, lineStyle: { color: colour("rule"), opacity: 0.6 } }, splitNumber: 4,
         axisLabel: { color: colour("soft"), showMinLabel: false, showMaxLabel: false, formatter: (v) => shown(v, 4) } }),
       series,
@@ -62,7 +63,7 @@
     return axis.logarithmic ? Math.sqrt(a * b) : (a + b) / 2;
   }
   function described(x) {
-    const rows = [`${axis.name} = ${shown(x, 6)}`, `mean ${findings.score} ${shown(valueAt(findings.landscape, x), 6)}`];
+    const rows = [`${axis.name} = ${shown(x, 6)}`, `${findings.measure} ${shown(valueAt(findings.landscape, x), 6)}`];
     for (const i of Array.from(visible).slice(0, 6))
       rows.push(`${findings.instances[i].name}: ${shown(valueAt(findings.instances[i].curve, x), 5)}`);
     return rows;
@@ -174,24 +175,27 @@
     const frames = outlines.map((outline) => [...along(outline, 0), ...along(outline, 1)]);
     const [x0, x1] = bounds(frames.flatMap((f) => f.slice(0, 2))), [y0, y1] = bounds(frames.flatMap((f) => f.slice(2)));
     const best = up ? Math.max(...lower) : Math.min(...upper);
+    const rows = frames.map((f, i) => [...f, lower[i], upper[i], i]);
+    const top = (row) => row[4] === row[5] && row[4] === best;
+    const layer = (chosen, frame) => ({
+      type: "custom", progressive: 0, clip: true, silent: Boolean(frame), data: rows.filter(chosen), encode: { x: [0, 1], y: [2, 3] },
+      renderItem: (params, api) => {
+        const outline = outlines[api.value(6)], points = [];
+        for (let k = 0; k < outline.length; k += 2) points.push(api.coord([outline[k], outline[k + 1]]));
+        const value = (api.value(4) + api.value(5)) / 2, decided = api.value(4) === api.value(5);
+        const fill = heat(high > low ? (up ? value - low : high - value) / (high - low) : 1);
+        return { type: "polygon", shape: { points },
+          style: { fill, opacity: decided ? 1 : 0.55, stroke: frame || (decided ? fill : null), lineWidth: frame ? 6 : 2, lineJoin: "round" } };
+      },
+    });
     return {
       grid: { left: narrow() ? 56 : 70, right: 18, top: 10, bottom: 84 },
       tooltip: tooltip({ formatter: (p) => p.seriesType !== "custom" ? "" : `${escaped(names[0])} ${shown(p.data[0], 4)} to ${shown(p.data[1], 4)}<br>${escaped(names[1])} ${shown(p.data[2], 4)} to ${shown(p.data[3], 4)}<br>${escaped(findings.score)} ${p.data[4] === p.data[5] ? shown(p.data[4]) : `${shown(p.data[4])} to ${shown(p.data[5])}`}` }),
       xAxis: axisStyle({ type: "value", name: names[0], nameLocation: "middle", nameGap: 28, min: x0, max: x1 }),
       yAxis: axisStyle({ type: "value", name: names[1], nameLocation: "middle", nameGap: 44, min: y0, max: y1 }),
       dataZoom: zoom(),
-      series: [{
-        type: "custom", progressive: 0, clip: true, data: frames.map((f, i) => [...f, lower[i], upper[i], i]), encode: { x: [0, 1], y: [2, 3] },
-        renderItem: (params, api) => {
-          const outline = outlines[api.value(6)], points = [];
-          for (let k = 0; k < outline.length; k += 2) points.push(api.coord([outline[k], outline[k + 1]]));
-          const value = (api.value(4) + api.value(5)) / 2, decided = api.value(4) === api.value(5);
-          const fill = heat(high > low ? (up ? value - low : high - value) / (high - low) : 1);
-          const top = decided && value === best;
-          return { type: "polygon", shape: { points },
-            style: { fill, opacity: decided ? 1 : 0.55, stroke: top ? colour("optimum") : decided ? fill : null, lineWidth: top ? 1 : 0.5 } };
-        },
-      }],
+      // The frame of the optimum is drawn round each of its cells; the cells above it hide what is inside.
+      series: [layer((row) => !top(row)), layer(top, colour("optimum")), layer(top)],
     };
   });
   chart("importance", () => ({
