@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from heapq import nlargest, nsmallest
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from certune.deadline import check_time
 from certune.errors import CertuneError, InputError, UndecidedError
 from certune.exact.dyadics import floats_between, is_simple, simplest
 from certune.pfaffian.cells import Cell
+from certune.pfaffian.contenders import Contenders, Scores
 from certune.pfaffian.decisions import (
     AT_A_POINT,
     Oracle,
@@ -121,6 +123,7 @@ class _Predicates:
 
     def __init__(self, name: str, low: float, high: float) -> None:
         self._line = Line(name)
+        self._scores = Scores(name)
         self._low, self.high = low, high
         # By the addresses of both sides, which are kept alive by the list.
         self._maps: dict[tuple[int, int], tuple[SignMap, int]] = {}
@@ -168,7 +171,8 @@ class _Predicates:
         name = tuple(map(id, keys))
         known = self._choices.get(name)
         if known is None:
-            known = self._choices[name] = _Choice(list(keys), self.high)
+            known = _Choice(list(keys), self._scores, self._low, self.high)
+            self._choices[name] = known
         return known
 
     def find(self, first: Expression, second: Expression) -> tuple[SignMap, int]:
@@ -274,8 +278,15 @@ class GuidedOracle(Oracle):
 
     def largest(self, keys: Sequence[Expression]) -> int:
         """Return the index of the largest key, comparing with that of the earlier run first."""
-        start = best = self.suggested_winner(len(keys))
-        for index, key in enumerate(keys):
+        best = self._largest_of(keys, range(len(keys)), self.suggested_winner(len(keys)))
+        self._winners.append(best)
+        return best
+
+    def _largest_of(self, keys: Sequence[Expression], indices: Iterable[int], start: int) -> int:
+        """Return the index of the largest of some keys, comparing with one of them first."""
+        best = start
+        for index in indices:
+            key = keys[index]
             if index == start:
                 continue
             if key is keys[best]:
@@ -283,7 +294,6 @@ class GuidedOracle(Oracle):
             # Of equal ones the first is chosen.
             elif self.decide(key, Relation.AT_LEAST if index < best else Relation.MORE, keys[best]):
                 best = index
-        self._winners.append(best)
         return best
 
 
@@ -474,19 +484,27 @@ class _Choice:
     ----------
     keys : list of Expression
         The keys.
-    stop : float
-        Where the line ends.
+    scores : Scores
+        Enclosures of keys.
+    low, high : float
+        The line.
     """
 
-    def __init__(self, keys: list[Expression], stop: float) -> None:
+    def __init__(self, keys: list[Expression], scores: Scores, low: float, high: float) -> None:
         self._keys = keys
-        self.kinetic = KineticWinner(keys, stop)
+        self._scores, self._line = scores, (low, high)
+        self.kinetic = KineticWinner(keys, high)
         self._winner = -1
         # The decision that the winner has won, behind the last change, and until the next one.
         self._since: _Decision | None = None
         self._until: _Decision | None = None
         self._behind: tuple[int, _Decision] | None = None
         self._bracket = (math.nan, math.nan)
+
+    @cached_property
+    def contenders(self) -> Contenders:
+        """Which keys can be the largest where."""
+        return Contenders(self._keys, self._scores, *self._line)
 
     def exchange(self, predicates: _Predicates) -> list[_Decision] | None:
         """Decisions about the last and the next winner; None if the next one reaches too far."""
@@ -526,12 +544,24 @@ class _Choice:
 
 
 class _Pass(GuidedOracle):
-    """Decides for the points just right of `t`, and keeps how far the decisions hold."""
+    """Decides for the points just right of `t`, and keeps how far the decisions hold.
 
-    def __init__(self, hints: Hints, predicates: _Predicates, t: float) -> None:
+    Parameters
+    ----------
+    hints : Hints
+        What the last pass has found.
+    predicates : _Predicates
+        The sign maps of the line.
+    since : float
+        Where the last piece ends, at most `t`; what is noted also tells what changes between.
+    t : float
+        The place.
+    """
+
+    def __init__(self, hints: Hints, predicates: _Predicates, since: float, t: float) -> None:
         super().__init__(hints)
         self._predicates = predicates
-        self._t = t
+        self._since, self._t = since, t
         self.value = _NO_VALUE_YET
         self.made = predicates.made
         self.decisions: list[_Decision] = []
@@ -603,7 +633,7 @@ class _Pass(GuidedOracle):
         self.resume = min(self.resume, min(map(_resume, found), default=math.inf))
 
     def largest(self, keys: Sequence[Expression]) -> int:
-        """Compare the largest one with all others, so that a piece ends where another one wins."""
+        """Compare the largest one with all others that can be the largest before the piece ends."""
         known = self._predicates.choice(keys)
         if known.kinetic.advance(self._t):
             noted = known.exchange(self._predicates)
@@ -612,28 +642,46 @@ class _Pass(GuidedOracle):
                     self._note(decision)
                 self._winners.append(known.kinetic.winner)
                 return known.kinetic.winner
-        best = self._likely_largest(keys)
+        parts = known.contenders.parts(self._since)
+        indices: set[int] = set()
+        for part in parts:
+            indices.update(part.indices)
+            if part.last > self._t:
+                break
+        best = self._winner_of(keys, sorted(indices), part.likely)
+        # The gap behind the piece belongs to what is known of it.
+        for part in itertools.takewhile(lambda part: part.first < self.resume, parts):
+            for other in part.indices:
+                if other not in indices and not self._beats(keys, best, other):
+                    raise AssertionError(f"key {other} is larger at {self._t!r}")
+            indices.update(part.indices)
+        self._winners.append(best)
+        return best
+
+    def _winner_of(self, keys: Sequence[Expression], indices: list[int], likely: int) -> int:
+        """The largest of some keys, compared with all of them."""
+        best = self._likely_largest(keys, indices, likely)
         # A loser takes the place of the winner only once, so that this ends.
-        for _ in keys:
-            better = next((i for i in range(len(keys)) if not self._beats(keys, best, i)), None)
+        for _ in indices:
+            better = next((i for i in indices if not self._beats(keys, best, i)), None)
             if better is None:
                 break
             best = better
-        self._winners.append(best)
         return best
 
     def _beats(self, keys: Sequence[Expression], best: int, other: int) -> bool:
         """Decide that one key is chosen rather than another: of equal ones the first is."""
-        if keys[best] is keys[other]:
-            return best <= other
+        if best == other:
+            return True
         relation = Relation.AT_LEAST if best < other else Relation.MORE
         return self.decide(keys[best], relation, keys[other])
 
-    def _likely_largest(self, keys: Sequence[Expression]) -> int:
-        """Look for the largest key without taking notes, beginning with that of the last pass."""
-        best = self.suggested_winner(len(keys))
-        for index, key in enumerate(keys):
-            if key is keys[best]:
+    def _likely_largest(self, keys: Sequence[Expression], indices: list[int], likely: int) -> int:
+        """Look for the largest key without taking notes, beginning with a likely one."""
+        best = likely
+        for index in indices:
+            key = keys[index]
+            if index == best:
                 continue
             if not (key.parameters or keys[best].parameters):
                 more = decide_constants(key, Relation.MORE, keys[best])
@@ -725,6 +773,14 @@ class _Outcomes(GuidedOracle):
             return outcome
         return bool(holding)
 
+    def largest(self, keys: Sequence[Expression]) -> int:
+        """Compare only those that can be the largest here."""
+        indices = self._predicates.choice(keys).contenders.within(*self._between)
+        start = self.suggested_winner(len(keys))
+        best = self._largest_of(keys, indices, start if start in indices else indices[0])
+        self._winners.append(best)
+        return best
+
 
 class _Gap(NamedTuple):
     """What may happen between two pieces: values, None if unknown, and points without a value."""
@@ -786,7 +842,8 @@ class _Sweeper:
 
     def _pass(self, t: float) -> _Pass:
         check_time()
-        oracle = _Pass(self._hints, self._predicates, t)
+        since = self._pieces[-1].stop if self._pieces else t
+        oracle = _Pass(self._hints, self._predicates, since, t)
         try:
             with deciding(oracle):
                 output = self._run(self._coordinate)

@@ -125,13 +125,18 @@ def _ends(item: Expression) -> tuple[float, float]:
         ball = enclose(item, {}, 64)
         if not ball.is_finite():
             raise _UnknownFunction
-        # The conversion truncates by less than a unit, and the ball has 64 digits.
-        return _around(float(ball.lower()))[0], _around(float(ball.upper()))[1]
+        return float_ends(ball)
     try:
         nearest = value.numerator / value.denominator
     except OverflowError:
         raise _UnknownFunction from None
     return (nearest, nearest) if Fraction(nearest) == value else _around(nearest)
+
+
+def float_ends(ball: Any) -> tuple[float, float]:
+    """Return floats around all numbers of a ball, nan or infinite if it is not finite."""
+    # The conversion truncates by less than a unit.
+    return _around(float(ball.lower()))[0], _around(float(ball.upper()))[1]
 
 
 def _around(number: float) -> tuple[float, float]:
