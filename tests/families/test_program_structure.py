@@ -2,6 +2,8 @@
 
 import math
 import random
+import re
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -228,3 +230,69 @@ def test_a_finite_number_of_settings_needs_no_trace(high, dimension):
     structure = family.structure((0.5, 0.25))
     assert ct.pdim_bound(structure).dimension == dimension
     assert family.structure_of([(0.5, 0.25)]) == structure
+
+
+def test_a_fraction_of_instance_numbers_is_refused_with_the_division_in_its_place():
+    def share(instance, parameters):
+        values, total = instance
+        best = argmax([value ** parameters["a"] for value in values])
+        return Fraction(values[best], total)
+
+    family = ct.ProgramFamily(share, ct.Real("a", -1, 1))
+    with pytest.raises(InputError, match=r"makes a Fraction of instance numbers.*write a / b"):
+        family.structure(((1, 2, 3), 6))
+
+
+def test_counts_of_weights_are_held_against_traces_over_all_weights():
+    def close(instance, parameters):
+        rows, goals = instance
+        weights = parameters["w"]
+        found = [sum(w * x for w, x in zip(weights, row, strict=True)) for row in rows]
+        return sum(abs(v - goal) <= 2 for v, goal in zip(found, goals, strict=True)) / len(goals)
+
+    family = ct.ProgramFamily(close, ct.Simplex("w", 3))
+    instance = (((0, 9, 4), (7, 1, 3)), (5, 2))
+    family.check_structure([instance])
+    found = family.trace(instance, progress=False)
+    assert found.complexity.n_parameters == 2
+    # Every path is one of weights: its point has three that are not negative.
+    for path in found.paths:
+        first, second = path.witness["w[0]"], path.witness["w[1]"]
+        assert min(first, second, 1 - first - second) >= 0
+        weights = (first, second, 1 - first - second)
+        plain = sum(
+            abs(sum(w * x for w, x in zip(weights, row, strict=True)) - goal) <= 2
+            for row, goal in zip(*instance, strict=True)
+        )
+        assert path.value.value == Fraction(plain, 2)
+
+
+def test_a_comparison_that_all_weights_answer_alike_is_no_branch():
+    def inside(_, parameters):
+        first, second, third = parameters["w"]
+        return 1 if first + second <= 1 and third >= 0 else 0
+
+    found = ct.ProgramFamily(inside, ct.Simplex("w", 3)).trace(0, progress=False)
+    assert [path.value.value for path in found.paths] == [1]
+    assert found.predicates == ()
+
+
+def spread(points, parameters):
+    """Sums of powers of all distances: every path takes long, and there are very many."""
+    distances = [sum(abs(p - q) ** parameters["e"] for q in points) for p in points]
+    return argsort(distances)[0] / len(points)
+
+
+def test_a_structure_says_how_far_it_is_and_keeps_its_time(capsys, monkeypatch):
+    monkeypatch.setattr("certune.pfaffian.words._PERIOD", 0.1)
+    family = ct.ProgramFamily(spread, ct.Real("e", 0.5, 3))
+    began = time.monotonic()
+    with pytest.raises(GenericLimitError, match=r"after 1 s not all paths.*raise the timeout"):
+        family.structure((1, 2, 4, 8, 9), timeout=1)
+    assert time.monotonic() - began < 10
+    assert re.search(r"structure: \d+ paths followed, \d+ branches left", capsys.readouterr().err)
+    with pytest.raises(GenericLimitError):
+        family.structure((1, 2, 4, 8, 9), timeout=0.5, progress=False)
+    assert not capsys.readouterr().err
+    with pytest.raises(ParameterError, match="seconds > 0"):
+        family.structure((1, 2), timeout=0)

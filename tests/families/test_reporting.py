@@ -1,6 +1,7 @@
 """Algorithms that report their decisions, against runs of their own on rational numbers."""
 
 import itertools
+import json
 import pickle
 import random
 from fractions import Fraction
@@ -189,3 +190,28 @@ def test_other_processes_begin_anew():
     assert other.dual(table) == dual
     with pytest.raises(ParameterError, match="algorithm must be a function"):
         ct.DecisionFamily(3, ct.Real("mu", 0, 2))
+
+
+def test_the_structure_of_reported_decisions_is_found_or_stated():
+    def walk(steps, decisions):
+        gained = 0
+        for costs, gains in steps:
+            gained += gains[decisions.choose_linear(gains, [-cost for cost in costs])]
+        return gained / 100
+
+    family = ct.DecisionFamily(walk, ct.Real("price", 0, 10))
+    steps = (((1, 5), (3, 11)), ((2, 2), (7, 9)), ((1, 3), (6, 20)))
+    assert family.structure(steps).n_boundaries == 3
+    family.check_structure([steps])
+
+    def elsewhere(steps, decisions):
+        json.dumps(steps)  # what another process is told
+        return walk(steps, decisions)
+
+    with pytest.raises(InputError, match="needs the value of an instance number.*JSON"):
+        ct.DecisionFamily(elsewhere, ct.Real("price", 0, 10)).structure(steps)
+    stated = ct.DecisionFamily(
+        elsewhere, ct.Real("price", 0, 10), structure=lambda _: family.structure(steps)
+    )
+    assert stated.structure(steps).n_boundaries == 3
+    stated.check_structure([steps])

@@ -142,8 +142,8 @@ def test_a_segment_is_traced_in_its_coordinate():
 
 
 def test_domains_are_checked():
-    with pytest.raises(ParameterError, match="simplex"):
-        trace(staircase, 2, ct.ParameterSpace((ct.Simplex("a", 2),)))
+    with pytest.raises(ParameterError, match="'a' has separate settings"):
+        trace(staircase, 2, ct.ParameterSpace((ct.Integer("a", 1, 2),)))
     with pytest.raises(ParameterError, match="low < high"):
         trace(staircase, 2, {"a": (1, 0)})
     with pytest.raises(ParameterError, match="domain"):
@@ -257,7 +257,7 @@ def crowded(numbers, parameters):
 
 
 def test_a_long_trace_says_how_far_it_is(capsys, monkeypatch):
-    monkeypatch.setattr(sys.modules["certune.pfaffian.trace"], "_PERIOD", 0.05)
+    monkeypatch.setattr(sys.modules["certune.pfaffian.words"], "_PERIOD", 0.05)
     domain = {"a": (0.0, 5.0), "b": (0.0, 5.0)}
     with pytest.raises(BranchLimitError, match="after 0.5 s"):
         trace(crowded, range(1, 9), domain, timeout=0.5)

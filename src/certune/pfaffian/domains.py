@@ -1,8 +1,10 @@
-"""Where a program is traced: a box of parameters, or a straight line through them."""
+"""Where a program is traced: a box of parameters, weights, or a straight line through them."""
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,13 +12,13 @@ from typing import Any
 
 from certune.checks import as_float_or_nan
 from certune.errors import ParameterError
-from certune.pfaffian.expressions import constant, parameter
-from certune.space import ParameterSpace, Real, Segment
+from certune.pfaffian.expressions import Expression, constant, parameter
+from certune.space import ParameterSpace, Segment, Simplex
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A box, and the parameters of a program as expressions in its coordinates.
+    """A box, or a part of it, and the parameters of a program as expressions in its coordinates.
 
     Parameters
     ----------
@@ -24,10 +26,13 @@ class Domain:
         The coordinates and their finite ranges.
     parameters : dict of name to Expression or tuple of Expression
         What the program is given.
+    conditions : tuple of Expression
+        Affine functions that are at least 0 on the part of the box that belongs to it.
     """
 
     ranges: dict[str, tuple[float, float]]
     parameters: dict[str, Any]
+    conditions: tuple[Expression, ...] = ()
 
 
 def domain_of(given: Any) -> Domain:
@@ -36,20 +41,14 @@ def domain_of(given: Any) -> Domain:
     Parameters
     ----------
     given : Segment, ParameterSpace or mapping of name to (low, high)
-        Along a segment the coordinate is named after the parameter that it equals, or ``t``.
+        Along a segment the coordinate is named after the parameter that it equals, or ``t``. Of
+        weights the last one is what the others leave.
     """
     if isinstance(given, Segment):
         return Domain({given.name: (given.low, given.high)}, along(given))
     if isinstance(given, ParameterSpace):
-        ranges = {}
-        for item in given.parameters:
-            if not isinstance(item, Real):
-                raise ParameterError(
-                    f"parameter {item.name!r} is a simplex, which is not a box; trace along a "
-                    "Segment, or over a box of parameters of your own"
-                )
-            ranges[item.name] = (item.low, item.high)
-    elif isinstance(given, Mapping):
+        return _whole(given)
+    if isinstance(given, Mapping):
         ranges = {str(name): _range(name, ends) for name, ends in given.items()}
     else:
         raise ParameterError(
@@ -59,6 +58,29 @@ def domain_of(given: Any) -> Domain:
     if not ranges:
         raise ParameterError("a domain needs at least one parameter, got none")
     return Domain(ranges, {name: parameter(name) for name in ranges})
+
+
+def _whole(space: ParameterSpace) -> Domain:
+    ranges: dict[str, tuple[float, float]] = {}
+    parameters: dict[str, Any] = {}
+    conditions: list[Expression] = []
+    for item in space.parameters:
+        if isinstance(item, Simplex):
+            names = [f"{item.name}[{i}]" for i in range(item.size - 1)]
+            ranges.update(dict.fromkeys(names, (0.0, 1.0)))
+            free = [parameter(name) for name in names]
+            last = functools.reduce(operator.sub, free, constant(Fraction(1)))
+            parameters[item.name] = (*free, last)
+            conditions.append(last)
+        elif item not in space.discrete:
+            ranges[item.name] = (item.low, item.high)
+            parameters[item.name] = parameter(item.name)
+        else:
+            raise ParameterError(
+                f"parameter {item.name!r} has separate settings, and a trace needs real "
+                "parameters; trace the program at each setting"
+            )
+    return Domain(ranges, parameters, tuple(conditions))
 
 
 def _range(name: object, ends: Any) -> tuple[float, float]:

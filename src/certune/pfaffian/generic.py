@@ -37,6 +37,7 @@ from certune.pfaffian.definedness import NO_VALUE
 from certune.pfaffian.expressions import Expression, parameter
 from certune.pfaffian.operations import ADD, DIVIDE, MULTIPLY
 from certune.pfaffian.programs import Parameters, Program, exact_number
+from certune.pfaffian.words import Words
 
 _ALL_SIGNS = frozenset((-1, 0, 1))
 _NUMBERS = (int, float, Fraction, np.integer, np.floating)
@@ -200,6 +201,7 @@ def generic_counts(
     parameters: Mapping[str, Any],
     *,
     limit: int = 5000,
+    is_silent: bool = True,
 ) -> GenericCounts:
     """Follow a program along every branch that some instance may take.
 
@@ -213,6 +215,8 @@ def generic_counts(
         The tuned parameters.
     limit : int
         Largest number of paths.
+    is_silent : bool
+        Whether not to say on stderr every two seconds how far it is.
 
     Raises
     ------
@@ -227,8 +231,12 @@ def generic_counts(
     values: dict[Expression, None] = {}
     pending: list[list[bool]] = [[]]
     n_paths = 0
+    tell = Words(
+        lambda: f"structure: {n_paths} paths followed, {len(pending)} branches left", is_silent
+    )
     while pending:
         check_time()
+        tell()
         n_paths += 1
         if n_paths + len(pending) > limit:
             raise GenericLimitError(
@@ -247,6 +255,12 @@ def generic_counts(
         except TimeIsUp:
             raise
         except Exception as error:  # whatever a program does that expects numbers
+            if _is_about_fractions(error):
+                raise InputError(
+                    "the program makes a Fraction of instance numbers, which have no values here: "
+                    "write a / b in its place, which is as exact (a float next to a quotient of "
+                    "whole numbers counts as that quotient)"
+                ) from error
             raise InputError(
                 "the program needs the value of an instance number, so that the shape of an "
                 f"instance does not say what it does: {error}; name the parts that belong to the "
@@ -339,6 +353,16 @@ def _primes() -> Iterator[int]:
         if all(number % divisor for divisor in range(3, math.isqrt(number) + 1, 2)):
             yield number
         number += 2
+
+
+def _is_about_fractions(error: BaseException) -> bool:
+    """Has Python's own Fraction refused what it was given?"""
+    if not isinstance(error, TypeError):
+        return False
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and place.tb_frame.f_code is Fraction.__new__.__code__
 
 
 def form_of(predicate: Expression, names: Iterable[str]) -> str:

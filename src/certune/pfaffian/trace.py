@@ -8,7 +8,6 @@ counts, which say nothing about other instances and therefore are a type of thei
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,7 +25,7 @@ from certune.pfaffian.construction import ChainBuilder, ChainForm, chain_of_pred
 from certune.pfaffian.decisions import Oracle, Relation, decide_constants, deciding
 from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.domains import Domain, domain_of
-from certune.pfaffian.expressions import Expression, as_expression
+from certune.pfaffian.expressions import Expression, as_expression, constant
 from certune.pfaffian.formula import Formula
 from certune.pfaffian.halfspaces import Halfspace, common_points, halfspaces_of
 from certune.pfaffian.normal_form import is_zero
@@ -34,6 +33,7 @@ from certune.pfaffian.polynomials import Polynomial
 from certune.pfaffian.programs import Parameters, Program, exact_number
 from certune.pfaffian.scaling import scaled_difference
 from certune.pfaffian.tree import Condition, Path, Tree
+from certune.pfaffian.words import Words
 
 
 @dataclass(frozen=True)
@@ -246,8 +246,7 @@ def trace(
         raise InputError(f"a program is a function of (instance, parameters), got {program!r}")
     if progress is not None and not isinstance(progress, bool):
         raise ParameterError(f"progress must be True, False or None, got {progress!r}")
-    tracer = _Tracer(program, instance, domain_of(domain), limit, boxes)
-    tracer.is_silent = progress is False
+    tracer = _Tracer(program, instance, domain_of(domain), limit, boxes, progress is False)
     if timeout is None:
         return tracer.trace()
     if not (isinstance(timeout, (int, float)) and timeout > 0):
@@ -318,8 +317,6 @@ class _State:
         )
 
 
-# Seconds between two words about how far a trace is.
-_PERIOD = 2.0
 # Boxes in which a point of a path is looked for by its affine conditions.
 _FEW_BOXES = 8
 _ALL_SIGNS = frozenset((-1, 0, 1))
@@ -411,26 +408,25 @@ class _Follower(Oracle):
 
 class _Tracer:
     def __init__(
-        self, program: Program, instance: Any, domain: Domain, limit: int, budget: int
+        self,
+        program: Program,
+        instance: Any,
+        domain: Domain,
+        limit: int,
+        budget: int,
+        is_silent: bool,
     ) -> None:
         self._program, self._instance, self._domain = program, instance, domain
         self._limit, self._budget = limit, budget
         self._predicates = _Predicates()
         self._paths: list[Path] = []
         self._n_pending = 1
-        self._told_at = self._began = now()
-        self.is_silent = False
+        self._tell = Words(self._how_far, is_silent)
 
-    def _tell(self) -> None:
-        """Say how far it is, if that was not said for a while."""
-        if self.is_silent or now() - self._told_at < _PERIOD:
-            return
-        self._told_at = now()
-        print(
+    def _how_far(self) -> str:
+        return (
             f"trace: {len(self._paths)} paths and {len(self._predicates.functions)} predicates "
-            f"found, {self._n_pending} branches left, {self._told_at - self._began:.0f} s",
-            file=sys.stderr,
-            flush=True,
+            f"found, {self._n_pending} branches left"
         )
 
     def interrupted(self, timeout: float) -> BranchLimitError:
@@ -445,7 +441,7 @@ class _Tracer:
 
     def trace(self) -> Trace:
         paths = self._paths
-        pending = [_State([], [], [Box(dict(self._domain.ranges))], {})]
+        pending = [self._start()]
         parameters = Parameters(self._domain.parameters)
         undefined: UndefinedError | ZeroDivisionError | None = None
         while pending:
@@ -475,6 +471,14 @@ class _Tracer:
             ) from undefined
         return self._found(paths)
 
+    def _start(self) -> _State:
+        """The state of no path yet: signs that the domain itself says are no conditions of one."""
+        signs: dict[int, frozenset[int]] = {}
+        for condition in self._domain.conditions:
+            number, factor = self._predicates.find(condition, constant(0))
+            signs[number] = frozenset((0, factor))
+        return _State([], [], [Box(dict(self._domain.ranges), is_certain=not signs)], signs)
+
     def _too_many(self, paths: list[Path]) -> BranchLimitError:
         return BranchLimitError(
             f"the program has more than {self._limit} paths on {self._domain.ranges}; trace a "
@@ -501,7 +505,8 @@ class _Tracer:
             if box.is_certain:
                 return next(box.points())
         for point in self._candidates(state):
-            if all(self._holds(condition, point) for condition in state.conditions):
+            belongs = all(each.sign(point) in (0, 1) for each in self._domain.conditions)
+            if belongs and all(self._holds(condition, point) for condition in state.conditions):
                 return point
         return None
 

@@ -30,6 +30,7 @@ from certune.families.programs.curves import Bounds, bounds_between, smooth_dual
 from certune.families.programs.structure import (
     ProgramShape,
     check_counts,
+    given_up_after,
     structure_of_settings,
     structure_of_slices,
 )
@@ -411,6 +412,8 @@ class ProgramFamily(Family):
         size: int | None = None,
         fixed: Sequence[str] = (),
         limit: int = 5000,
+        timeout: float | None = None,
+        progress: bool | None = None,
     ) -> PiecewiseStructure:
         """Counts that are proved for every instance of the shape of an example.
 
@@ -429,6 +432,10 @@ class ProgramFamily(Family):
             or keys, or ``x0``, ``x1``, ... for the parts of a tuple.
         limit : int, default 5000
             Largest number of paths that are followed.
+        timeout : float, optional
+            Seconds after which it gives up.
+        progress : bool, optional
+            Whether to say on stderr every two seconds how far it is; by default it does.
 
         Returns
         -------
@@ -451,13 +458,13 @@ class ProgramFamily(Family):
             return self._stated_structure(example)
         if self._n_settings is not None:
             return structure_of_settings(self._name, self._n_settings)
-        if self._space.discrete:
+        parts = self._program_slices() if self._space.discrete else [self]
+        with given_up_after(timeout):
             found = [
-                part._shape(tuple(fixed), limit).structure(example, size)
-                for part in self._program_slices()
+                part._shape(tuple(fixed), limit, progress is False).structure(example, size)
+                for part in parts
             ]
-            return structure_of_slices(self._name, found)
-        return self._shape(tuple(fixed), limit).structure(example, size)
+        return structure_of_slices(self._name, found) if self._space.discrete else found[0]
 
     @property
     def _n_settings(self) -> int | None:
@@ -476,8 +483,8 @@ class ProgramFamily(Family):
     def _program_slices(self) -> list[ProgramFamily]:
         return [part for part in self.slices().values() if isinstance(part, ProgramFamily)]
 
-    def _shape(self, fixed: tuple[str, ...], limit: int) -> ProgramShape:
-        return ProgramShape(self._follow, self._name, self._space, fixed, limit)
+    def _shape(self, fixed: tuple[str, ...], limit: int, is_silent: bool = True) -> ProgramShape:
+        return ProgramShape(self._afresh, self._name, self._space, fixed, limit, is_silent)
 
     def structure_of(self, instances: Sequence[Any]) -> PiecewiseStructure | None:
         """Counts for all instances of the shape of the given ones, if they have one shape.

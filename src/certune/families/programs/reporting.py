@@ -27,6 +27,7 @@ from certune.pfaffian.decisions import current_oracle, outside_programs
 from certune.pfaffian.expressions import Expression, as_expression, parameter
 from certune.pfaffian.plain import PlainFloat
 from certune.pfaffian.programs import Parameters, argmax, argsort
+from certune.pfaffian.structure import PiecewiseStructure
 from certune.space import Parameter, ParameterSpace, Simplex
 
 # Trees of decisions that are kept, one for each instance.
@@ -162,6 +163,9 @@ class DecisionFamily(ProgramFamily):
         Like `algorithm`, but returns the output, for `solve`.
     check : callable, optional
         Raises `InputError` for an instance that does not fit.
+    structure : callable, optional
+        Returns the `PiecewiseStructure` that you vouch for, for all instances of the size of the
+        given one; for code that cannot be run on symbols (see `structure`).
 
     Notes
     -----
@@ -199,6 +203,7 @@ class DecisionFamily(ProgramFamily):
         baselines: Mapping[str, Mapping[str, Any]] | None = None,
         solver: Algorithm | None = None,
         check: Callable[[Any], None] | None = None,
+        structure: Callable[[Any], PiecewiseStructure] | None = None,
     ) -> None:
         if not callable(algorithm):
             raise ParameterError(
@@ -212,6 +217,7 @@ class DecisionFamily(ProgramFamily):
             baselines=baselines,
             solver=None if solver is None else _Afresh(solver),
             check=check,
+            structure=structure,
         )
         self._trees: OrderedDict[str, DecisionTree] = OrderedDict()
         self._n_runs_of_dropped = 0

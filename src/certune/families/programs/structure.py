@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from certune.deadline import TimeIsUp, now, until
 from certune.errors import CertuneError, InputError, ParameterError
 from certune.pfaffian.expressions import parameter
 from certune.pfaffian.generic import (
@@ -43,6 +45,8 @@ class ProgramShape:
         Parts of instances whose numbers belong to the shape.
     limit : int
         Largest number of paths.
+    is_silent : bool
+        Whether not to say how far it is.
     """
 
     program: Program
@@ -50,6 +54,7 @@ class ProgramShape:
     space: ParameterSpace
     fixed: tuple[str, ...]
     limit: int
+    is_silent: bool = True
 
     def structure(self, example: Any, size: int | None) -> PiecewiseStructure:
         """Return the structure of all instances of the shape of an example, or of a size."""
@@ -85,7 +90,9 @@ class ProgramShape:
             else parameter(item.name)
             for item in self.space.parameters
         }
-        return generic_counts(self.program, shape, parameters, limit=self.limit)
+        return generic_counts(
+            self.program, shape, parameters, limit=self.limit, is_silent=self.is_silent
+        )
 
     def _at_size(self, example: Callable[[int], Any], size: int) -> PiecewiseStructure:
         """Prove counts at the size itself if paths are few, or extend those of small ones."""
@@ -138,6 +145,25 @@ class ProgramShape:
             source=f"{counts.n_paths} paths on symbols, docs/theory/structures.md",
             assumptions=assumptions,
         )
+
+
+@contextmanager
+def given_up_after(timeout: float | None) -> Iterator[None]:
+    """Give up the search for a structure after some seconds, None for never."""
+    if timeout is None:
+        yield
+        return
+    if not (isinstance(timeout, (int, float)) and timeout > 0):
+        raise ParameterError(f"timeout must be a number of seconds > 0, got {timeout!r}")
+    with until(now() + timeout):
+        try:
+            yield
+        except TimeIsUp:
+            raise GenericLimitError(
+                f"after {timeout:g} s not all paths were followed that instances of this shape can "
+                "take through the program; take a smaller example, raise the timeout, or state "
+                "the counts: ProgramFamily(..., structure=...)"
+            ) from None
 
 
 def structure_of_slices(name: str, slices: Sequence[PiecewiseStructure]) -> PiecewiseStructure:
