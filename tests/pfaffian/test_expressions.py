@@ -174,8 +174,10 @@ def test_expressions_survive_a_file():
 def test_float_of_a_number():
     assert float(exp(1)) == math.e
     assert float(sqrt(2)) == math.sqrt(2)
-    with pytest.raises(TypeError, match="depends on a"):
+    with pytest.raises(TypeError, match="^the parameter a has no float value"):
         float(a)
+    with pytest.raises(TypeError, match="^a \\+ 1 depends on a and has no float value"):
+        float(a + 1)
 
 
 def test_numbers_of_numpy_are_exact():

@@ -1,5 +1,6 @@
 """Functions of numpy in programs: they do what they do on floats, or refuse."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import certune as ct
 from certune.pfaffian.decisions import SymbolicValueError
+from certune.testing import check_family
 
 W = np.array([1.0, 2.0, 3.0])
 
@@ -91,3 +93,28 @@ def test_programs_of_arrays_that_look_at_types_are_still_found_out():
     family = ct.ProgramFamily(looks_at_types, ct.Real("a", 0, 1))
     with pytest.raises(AssertionError, match="plain floats"):
         ct.testing.check_family(family, [1, 2])
+
+
+def chosen(_, parameters):
+    return np.where(parameters["a"] > 1, 0.25, 0)
+
+
+def test_an_array_of_one_number_is_a_number():
+    family = ct.ProgramFamily(chosen, ct.Real("a", 0, 2))
+    dual = family.dual(0)
+    assert [float(value) for value in dual.values] == [0, 0.25]
+    check_family(family, [0])
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (lambda _, p: math.exp(p["a"]), "^the parameter a has no float value here; .*math$"),
+        (lambda _, p: math.exp(p["a"] + 1), r"^a \+ 1 depends on a and has no float value here"),
+        (lambda _, p: len({p["a"], 1}), "^the parameter a has no hash; keep it in a list"),
+        (lambda _, p: f"{p['a']:.1f}", "^the parameter a has no digits; to look at it"),
+    ],
+)
+def test_what_only_a_number_can_answer_is_refused_by_name(program, message):
+    with pytest.raises(TypeError, match=message):
+        ct.ProgramFamily(program, ct.Real("a", 0, 2)).dual(0)

@@ -15,7 +15,6 @@ import flint
 from flint import arb, fmpq
 
 from certune.errors import InputError, ParameterError
-from certune.pfaffian.decisions import SymbolicValueError
 from certune.pfaffian.expressions import Expression, Point
 from certune.pfaffian.graph import postorder
 
@@ -216,10 +215,10 @@ def sign_at(node: Expression, point: Point) -> int | None:
 def nearest_float(node: Expression) -> float:
     """Return the float nearest to an expression without parameters."""
     if node.parameters:
-        raise SymbolicValueError(
-            f"{node} depends on {', '.join(node.parameters)} and has no float value here; compare "
-            "it as it is, and compute with the functions of certune.pfaffian in place of those of "
-            "math"
+        raise node.refusal(
+            "has no float value here",
+            "compare it as it is, and compute with the functions of certune.pfaffian in place of "
+            "those of math",
         )
     if node.value is not None:
         return float(node.value)

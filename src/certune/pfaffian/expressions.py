@@ -219,7 +219,7 @@ class Expression:
         if self.value is not None:
             return hash(self.value)
         if current_oracle() is not None:
-            raise self._refusal("has no hash", "keep it in a list in place of a set or dictionary")
+            raise self.refusal("has no hash", "keep it in a list in place of a set or dictionary")
         return object.__hash__(self)
 
     # Whole numbers
@@ -249,7 +249,7 @@ class Expression:
     def as_integer_ratio(self) -> tuple[int, int]:
         """Return numerator and denominator of a number that is known to be rational."""
         if self.value is None:
-            raise self._refusal("has no numerator here", "compute with it as it is")
+            raise self.refusal("has no numerator here", "compute with it as it is")
         return self.value.as_integer_ratio()
 
     # Functions, under the names by which numpy calls them on the elements of its arrays
@@ -294,12 +294,15 @@ class Expression:
         """Return the hexadecimal form of the nearest float."""
         return float(self).hex()
 
-    def _refusal(self, what: str, remedy: str) -> SymbolicValueError:
-        return SymbolicValueError(
-            f"{self.to_text()} depends on {', '.join(self.parameters)} and {what}; {remedy}"
-            if self.parameters
-            else f"{self.to_text()} is not known as a rational number and {what}; {remedy}"
-        )
+    def refusal(self, what: str, remedy: str) -> SymbolicValueError:
+        """Return the error of a question that only a known number can answer."""
+        if self.name is not None:
+            subject = f"the parameter {self.name}"
+        elif self.parameters:
+            subject = f"{self.to_text()} depends on {', '.join(self.parameters)} and"
+        else:
+            subject = f"{self.to_text()} is not known as a rational number and"
+        return SymbolicValueError(f"{subject} {what}; {remedy}")
 
     # Interpreters
 
@@ -421,7 +424,7 @@ class Expression:
     def _printed(self) -> float:
         """The float that a program prints, whose digits may not depend on parameters."""
         if self.parameters:
-            raise self._refusal("has no digits", "to look at it, print value.to_text()")
+            raise self.refusal("has no digits", "to look at it, print value.to_text()")
         return float(self)
 
 

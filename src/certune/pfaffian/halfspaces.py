@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpq, fmpq_mat
 
+from certune.deadline import preparing
 from certune.pfaffian.affine import PRECISION, Affine, as_number_ball
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -178,7 +179,8 @@ class _System:
 
         That is (0, ..., 0, 1) less the weighted columns.
         """
-        from scipy.optimize import nnls
+        with preparing():
+            from scipy.optimize import nnls
 
         target = np.zeros(self._size + 2)
         target[-1] = 1.0

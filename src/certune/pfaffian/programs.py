@@ -212,6 +212,8 @@ def exact_number(value: Any) -> Expression:
     as that quotient, so that ``right / n`` is known exactly; any other as the number that it is.
     """
     try:
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()  # such as that of np.where of one comparison
         if isinstance(value, (float, np.floating)) and math.isfinite(value):
             return as_expression(_quotient_near(float(value)))
         return as_expression(value)
