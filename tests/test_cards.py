@@ -73,6 +73,14 @@ def test_text_cannot_break_a_card():
 
 def test_rows_are_cut_at_two_spaces():
     assert rows_of("status    OPTIMAL: nothing\nnote: one line") == [
-        ("status", "OPTIMAL: nothing"),
-        ("", "note: one line"),
+        ["status", "OPTIMAL: nothing"],
+        ["note: one line"],
     ]
+
+
+def test_tables_in_a_summary_keep_their_columns_and_sentences_stand_alone():
+    text = "a sentence\nbound  optimism  from\nMassart  1.5  12 instances\nbest  0.5"
+    assert rows_of(text)[1:3] == [["bound", "optimism", "from"], ["Massart", "1.5", "12 instances"]]
+    markup = card("Title", rows_of(text))
+    assert markup.count("<tr><td") == 1 and "colspan=3>a sentence</td>" in markup
+    assert markup.count("<th ") == 3 and "colspan=2>0.5</td>" in markup

@@ -26,36 +26,42 @@ class Carded:
         return card(words, rows_of(str(self)))
 
 
-def card(title: str, rows: Iterable[tuple[str, str]], picture: str = "") -> str:
+def card(title: str, rows: Iterable[Sequence[str]], picture: str = "") -> str:
     """Return a card as HTML.
 
     Parameters
     ----------
     title : str
         Its headline.
-    rows : iterable of (str, str)
-        What is said, and the words for it.
+    rows : iterable of sequence of str
+        What is said, and the words for it, in one cell or several; a sentence stands alone.
     picture : str, optional
         Markup of a picture below the title.
     """
-    body = "".join(
-        '<tr><th scope="row" style="text-align:left;vertical-align:top;padding-right:1em">'
-        f'{html.escape(label)}</th><td style="text-align:left">{html.escape(text)}</td></tr>'
-        for label, text in rows
-    )
+    given = [list(row) for row in rows]
+    most = max(map(len, given), default=1)
+    body = "".join(f"<tr>{_cells(row, most)}</tr>" for row in given)
     return (
         f'<div style="{STYLE}"><strong>{html.escape(title)}</strong>{picture}'
         f'<table style="margin:.3em 0">{body}</table></div>'
     )
 
 
-def rows_of(text: str) -> list[tuple[str, str]]:
-    """Return the rows of a summary whose labels end with two or more spaces."""
-    rows: list[tuple[str, str]] = []
-    for line in text.splitlines():
-        label, *words = re.split(r"\s{2,}", line, maxsplit=1)
-        rows.append((label, words[0]) if words else ("", label))
-    return rows
+def _cells(row: Sequence[str], most: int) -> str:
+    """Return the cells of a row, of which the last reaches to the end of the widest row."""
+    style = "text-align:left;vertical-align:top;padding-right:1em"
+    *before, last = [html.escape(text) for text in row]
+    cells = [f'<td style="{style}">{text}</td>' for text in before]
+    if before:
+        cells[0] = f'<th scope="row" style="{style};white-space:nowrap">{before[0]}</th>'
+    span = most - len(before)
+    cells.append(f'<td style="{style}"{f" colspan={span}" if span > 1 else ""}>{last}</td>')
+    return "".join(cells)
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """Return the rows of a summary, whose cells are divided by two or more spaces."""
+    return [re.split(r"\s{2,}", line.rstrip()) for line in text.splitlines()]
 
 
 def curve(values: Sequence[float]) -> str:

@@ -9,7 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import certune as ct
+from certune.aggregates import Criterion
 from certune.report import draw_landscape, landscape_figure
+from certune.scores import Score
 from certune.testing import StepFamily, StepInstance
 
 DUALS = [
@@ -55,6 +57,11 @@ def test_baselines_are_named_and_far_ones_do_not_flatten_the_picture():
     assert "low (0.375)" in texts and "far (-5, out of view)" in texts
     low, high = top.get_ylim()
     assert -0.5 < low < 0.375 and LANDSCAPE.max() < high
+
+
+def test_long_labels_are_wrapped_beside_low_axes():
+    label = figure(criterion=Criterion(), score=Score("clustering accuracy"))
+    assert label.axes[0].get_ylabel() == "mean clustering\naccuracy"
 
 
 def test_strip_has_one_row_for_each_instance():

@@ -30,6 +30,7 @@ def test_regret_is_drawn_per_round_with_its_bound(tmp_path):
     texts = [label.get_text() for label in ax.get_xticklabels()]
     assert {"1", "10", "100"} <= set(texts) and not any("." in text for text in texts)
     assert path.read_bytes().startswith(b"\x89PNG")
+    assert ax.get_xlim() == (1, 100)
 
 
 def test_regret_may_be_zero_and_without_bound():
@@ -41,6 +42,7 @@ def test_density_is_drawn_through_time():
     positions, densities = np.linspace(0.1, 0.9, 5), np.arange(15.0).reshape(3, 5)
     drawn = density_figure(ROUNDS, positions, densities, "alpha", best=(0.4, 0.5))
     ax = drawn.axes[0]
+    assert ax.get_ylim() == (1, 100)
     shown = ax.collections[0].get_array().reshape(3, 5)
     np.testing.assert_array_equal(shown, np.maximum(densities, 1e-3))
     assert ax.get_xlabel() == "alpha"

@@ -231,7 +231,7 @@ def test_reports_and_pictures_name_what_was_maximised(aggregate, tmp_path):
     result = ct.tune(FAMILY, INSTANCES, aggregate=aggregate)
     words = result.criterion.words("utility")
     figure = result.plot_landscape()
-    assert words in figure.axes[0].get_ylabel() and words in figure.get_suptitle()
+    assert words in " ".join(figure.axes[0].get_ylabel().split()) and words in figure.get_suptitle()
     result.report(tmp_path / "report.html", held_out=[instance(n) for n in range(50, 70)])
     page = (tmp_path / "report.html").read_text()
     assert f"No setting with x in [0, 1] has a {words}" in page.replace("&#x27;", "'")

@@ -7,6 +7,7 @@ display or changes global state.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ HEAT_COLOURS = "cividis"
 NARROWEST_SHARE = 0.004
 ROWS_WITH_NAMES, ROWS_WITH_GAPS = 30, 60
 CURVE_POINTS = 600
+# Letters of a label beside an axis, which a low picture must have room for.
+LABEL_WIDTH = 20
 NAME_SIZE, LINE_HEIGHT = "x-small", 1.15
 UTILITY, MEAN = Score(), Criterion()
 
@@ -183,7 +186,7 @@ def draw_landscape(
         )
     ax.set_xlim(landscape.low, landscape.high)
     ax.set_ylim(low, high)
-    ax.set_ylabel(criterion.words(str(score)))
+    ax.set_ylabel(textwrap.fill(criterion.words(str(score)), LABEL_WIDTH))
     _tidy(ax)
     ax.grid(axis="y", alpha=0.35, linewidth=0.7)
     ax.set_axisbelow(True)

@@ -77,6 +77,8 @@ def regret_figure(
     ax.set_yscale("log")
     if np.isfinite(lowest):
         ax.set_ylim(bottom=0.5 * lowest)
+    if len(rounds) > 1:
+        ax.set_xlim(rounds[0], rounds[-1])
     count_rounds(ax.xaxis)
     ax.set_xlabel("rounds")
     ax.set_ylabel("regret per round")
@@ -138,6 +140,9 @@ def density_figure(
         ax.plot([], [], color=BOUND_COLOUR, linestyle="--", label="best fixed parameter")
         ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, fontsize="small")
     ax.set_yscale("log")
+    # Half a round before the first and after the last there is nothing.
+    if len(rounds) > 1:
+        ax.set_ylim(rounds[0], rounds[-1])
     count_rounds(ax.yaxis)
     if logarithmic:
         ax.set_xscale("log")
