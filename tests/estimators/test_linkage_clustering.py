@@ -189,3 +189,13 @@ def test_estimator_of_precomputed_and_of_several_metrics():
 def test_families_without_an_estimator():
     with pytest.raises(ct.ParameterError, match="no scikit-learn estimator for StepFamily"):
         estimator_for(StepFamily(), {"x": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("kind", "alpha"),
+    [("energy", 10**400), ("energy", "2"), ("product", [(1.0, 2.0), 3.0]), ("product", ["a"]),
+     ("product", 1.0), ("product", [])],
+)  # fmt: skip
+def test_exponents_that_are_no_numbers(kind, alpha):
+    with pytest.raises(ct.ParameterError, match="alpha.* must be"):
+        ct.LinkageClustering(2, kind, alpha).fit([[0.0], [1.0], [3.0]])

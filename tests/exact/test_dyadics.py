@@ -41,3 +41,11 @@ def test_multiples_of_a_power_of_two_inside_of_intervals(low, width):
     step = Fraction(1, 2**SIMPLE_BITS)
     inside = -(-Fraction(low) // step) * step
     assert holds_coarse(low, high) == (inside <= Fraction(high))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(1e-320, 1.0, 1.0), (5e-324, 1e308, 2.0**1023), (1e-300, 1.5, 1.0), (-1.0, -1e-320, -1.0)],
+)
+def test_the_simplest_float_of_ends_of_very_different_sizes(low, high, expected):
+    assert simplest(low, high) == expected

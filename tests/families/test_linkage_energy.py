@@ -285,3 +285,9 @@ def test_a_default_that_is_as_good_is_named():
     assert "note: a default is as good: energy distance, ward" in str(result)
     shifted = ct.ClusteringInstance(points=points * 2, target=[0, 0, 1, 1, 2, 2])
     assert "a default is as good on these instances" in str(result.evaluate([shifted]))
+
+
+def test_a_range_that_begins_next_to_zero():
+    instance = ct.ClusteringInstance([[0.0], [1.0], [3.0], [7.0]], target=[0, 0, 1, 1])
+    dual = ct.Linkage("energy", alpha=(1e-320, 1.0), objective="cut").dual(instance)
+    assert dual.value_at(1.0) == ct.Linkage("energy", 1.0, objective="cut").run_exact(instance, {})

@@ -41,6 +41,7 @@ def two_metrics():
         ({"weights": [0.5, 0.5], "n_metrics": 3}, "n_metrics is 3"),
         ({"kind": "product"}, "one exponent per metric"),
         ({"kind": "product", "alpha": 1.0}, "one exponent per metric"),
+        ({"kind": "product", "alpha": np.array(1.0)}, "one exponent per metric"),
         ({"kind": "product", "alpha": [(0, 1), 1], "weights": [1, 1]}, "no weights"),
         ({"kind": "product", "alpha": None}, "one exponent per metric"),
         ({"kind": "product", "alpha": []}, "one exponent per metric"),

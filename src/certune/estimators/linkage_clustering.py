@@ -6,7 +6,7 @@ family has been tuned for, ties included.
 
 from __future__ import annotations
 
-import numbers
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from certune.checks import as_float_or_nan
 from certune.errors import ParameterError
 from certune.estimators.clustering import Metric, clustering_instance, is_precomputed
 from certune.families.linkage import ClusterTree, Linkage, ThresholdLinkage
@@ -172,18 +173,21 @@ class LinkageClustering(ClusterMixin, BaseEstimator):
     def _fixed_alpha(self) -> Any:
         """Return the exponent or exponents; a pair would mean a range to the family."""
         if self.kind == "product":
-            if np.ndim(self.alpha) != 1:
+            given = self.alpha
+            exponents = [as_float_or_nan(entry) for entry in given] if np.iterable(given) else []
+            if not exponents or any(map(math.isnan, exponents)):
                 raise ParameterError(
                     "With kind='product' alpha must be one exponent for each metric. "
                     f"Got {self.alpha!r} instead."
                 )
-            return [float(entry) for entry in np.asarray(self.alpha)]
-        if not isinstance(self.alpha, numbers.Real) or isinstance(self.alpha, bool):
+            return exponents
+        exponent = as_float_or_nan(self.alpha)
+        if math.isnan(exponent):
             raise ParameterError(
                 "The 'alpha' parameter of LinkageClustering must be a number, -inf for single and "
                 f"inf for complete linkage. Got {self.alpha!r} instead."
             )
-        return float(self.alpha)
+        return exponent
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

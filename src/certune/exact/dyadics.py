@@ -16,12 +16,12 @@ def simplest(low: float, high: float) -> float:
         return 0.0
     if high < 0.0:
         return -simplest(-high, -low)
-    exponent = math.frexp(low)[1] - 53
-    first = int(math.ldexp(low, -exponent))
-    last = int(math.ldexp(high, -exponent))
+    (smallest, exponent), (largest, top) = math.frexp(low), math.frexp(high)
+    first = int(math.ldexp(smallest, 53))
+    last = int(math.ldexp(largest, 53)) << (top - exponent)
     # Clear the bits of the last number below the highest one in which it exceeds the first.
     free = ((first - 1) ^ last).bit_length() - 1
-    return math.ldexp(float(last >> free << free), exponent)
+    return math.ldexp(float(last >> free), exponent - 53 + free)
 
 
 def floats_between(low: float, high: float, most: int) -> list[float]:

@@ -177,8 +177,12 @@ def _equal(n_metrics: int) -> tuple[float, ...]:
     return (1.0 / n_metrics,) * n_metrics
 
 
+def _is_list(alpha: Any) -> bool:
+    return isinstance(alpha, (tuple, list)) or (isinstance(alpha, np.ndarray) and alpha.ndim > 0)
+
+
 def _alpha(alpha: Any) -> Range | float:
-    if not isinstance(alpha, (tuple, list)) and not (isinstance(alpha, np.ndarray) and alpha.ndim):
+    if not _is_list(alpha):
         return _real("alpha", alpha)
     if len(alpha) != 2:
         raise ParameterError(f"alpha must be a number or a range (low, high), got {alpha!r}")
@@ -205,7 +209,7 @@ def _check_positive(given: Any, alpha: Range | float) -> None:
 
 def _product_alphas(alpha: Any) -> tuple[Range | float, ...]:
     default = isinstance(alpha, tuple) and alpha == (-10.0, 10.0)
-    if default or not isinstance(alpha, (tuple, list, np.ndarray)) or len(alpha) == 0:
+    if default or not _is_list(alpha) or len(alpha) == 0:
         raise ParameterError(
             "product linkage needs one exponent per metric: alpha=[(low, high) or number, ...]; "
             f"got {alpha!r}"
