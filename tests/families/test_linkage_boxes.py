@@ -8,6 +8,7 @@ from scipy.spatial.distance import squareform
 
 import certune as ct
 from certune.box import Box
+from certune.families.linkage.boxes import Reuse
 from certune.testing import StepFamily
 from certune.testing.boxes import random_setting
 
@@ -203,3 +204,15 @@ def test_a_family_without_bounds_says_what_to_do():
     assert not StepFamily().bounds_boxes
     with pytest.raises(ct.ParameterError, match="line-search"):
         StepFamily().bound_on_box(None, Box.strata(StepFamily().space)[0])
+
+
+@pytest.mark.parametrize("kind", ["energy", "power-mean", "min-max"])
+def test_a_cut_is_found_where_the_whole_tree_is_known(kind):
+    instance = ct.datasets.random_clustering(1, n_clusters=3, n_per_cluster=4, metrics=TWO)[0]
+    family = ct.Linkage(kind, (1.0, 3.0), "tune", 2, objective="cut")
+    box = Box(family.space, (((1.5,), (1.51,)), ((0.5, 0.5), (0.51, 0.49))))
+    found = family.bound_on_box(instance, box)
+    known = Reuse(found.reuse.problem, found.reuse.merges)
+    assert len(known.merges) == instance.n_points - 1
+    again = family.bound_on_box(instance, box, known)
+    assert (again.lower, again.upper, again.n_outcomes) == (found.lower, found.upper, 1)

@@ -631,7 +631,9 @@ void set_energy(const PolynomialSpace& space, Table& table, std::size_t x, std::
 Models make_models(const Box& box, const PolynomialSpace& space, const Ties& ties,
                    const Start& start, bool with_heights, StopToken& stop) {
     Models models;
-    const Features features = features_of(box, start.slots, stop);
+    // Where all is merged, heights of these merges may still have to be compared.
+    const bool is_one = start.nodes.size() == 1;
+    const Features features = features_of(box, is_one ? box.twins : start.slots, stop);
     if (stop.ended()) return models;
     models.movements = movements_of(box, space, features);
     models.table = Table(box.kind, start.nodes.size(), space.width());
