@@ -139,10 +139,11 @@ struct BoundProblem {
         expect(labels.shape(0) == n, "There must be one label for each point.");
         problem.first = {span_of(labels), span_of(left), span_of(right), std::get<3>(merges)};
         expect_merges(problem.first);
-        const auto objective = one_of<Objective>(std::get<0>(pruning), 4, "objective is unknown.");
-        if (objective != Objective::cut) {
+        const auto objective = one_of<Objective>(std::get<0>(pruning), 5, "objective is unknown.");
+        if (!is_plain_cut(objective)) {
             expect_square(reference, n, "reference must be a square matrix.");
         }
+        expect(objective != Objective::ruler || n > 1, "A ruler has two points.");
         const int k = std::get<2>(pruning);
         expect(k >= 1 && static_cast<std::size_t>(k) <= n, "k must be between 1 and n.");
         problem.pruning = {objective, view_of(reference), k};
@@ -313,7 +314,7 @@ nb::tuple follow_(const BoundProblem& bound, RealTable panels, Matrix<const bool
     const Form form = form_of(source.kind, source.pairs.mode);
     expect(form != Form::moving_extremes, "Extremes of moving distances cannot be followed.");
     expect(form != Form::energy, "Energies cannot be followed.");
-    expect(bound.problem.pruning.objective != Objective::cut, "Plain cuts cannot be followed.");
+    expect(!is_plain_cut(bound.problem.pruning.objective), "Plain cuts cannot be followed.");
     expect(count > 0, "There must be a panel.");
     for (std::size_t i = 1; i < count; ++i) {
         expect(panels(i - 1, 1) == panels(i, 0), "Panels must touch each other.");

@@ -1,3 +1,4 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 
@@ -75,19 +76,20 @@ Ties ties_of(const PolynomialSpace& space, const TieArrays& arrays, std::size_t 
 class Problem {
    public:
     Problem(Tensor<const double> data, Integers twins, bool products, int kind,
-            std::size_t n_clusters)
+            std::pair<std::size_t, bool> cut)
         : numbers_(data.data(), data.data() + data.size()),
           twins_(twins.data(), twins.data() + twins.size()),
           n_metrics_(data.shape(0)),
           n_points_(data.shape(1)),
           products_(products),
           kind_(static_cast<Kind>(kind)),
-          n_clusters_(n_clusters) {
+          cut_{cut.first, cut.second} {
         expect(kind >= 0 && kind <= static_cast<int>(Kind::energy), "kind is unknown.");
         expect(data.shape(1) == data.shape(2), "Distances must be square.");
         expect(n_metrics_ > 0 && n_points_ > 0, "Distances must not be empty.");
         expect(twins_.size() == n_points_, "There must be a number for every point.");
-        expect(n_clusters_ <= n_points_, "There are fewer clusters than points.");
+        expect(cut_.n_clusters <= n_points_, "There are fewer clusters than points.");
+        expect(!cut_.by_ruler || n_points_ > 1, "A ruler has two points.");
         expect(!products_ || kind_ == Kind::mean, "Products of powers are compared by means.");
     }
 
@@ -109,7 +111,7 @@ class Problem {
         const PolynomialSpace space(box.coordinates());
         const Ties ties = ties_of(space, tie_arrays, n_points_);
         const auto known = merges_of(merges);
-        const Task task{known, {std::get<0>(limits), std::get<1>(limits)}, n_clusters_};
+        const Task task{known, {std::get<0>(limits), std::get<1>(limits)}, cut_};
         return unlocked(stop, [&](StopToken& token) {
             return std::make_unique<DecisionTree>(linkage::boxes::follow(box, ties, task, token));
         });
@@ -140,7 +142,7 @@ class Problem {
     std::size_t n_metrics_, n_points_;
     bool products_;
     Kind kind_;
-    std::size_t n_clusters_;
+    Cut cut_;
 };
 
 Result<std::int64_t> leaves_of(const DecisionTree& tree) {
@@ -231,8 +233,8 @@ void bind_linkage_boxes(nb::module_& room) {
         .def("look", &look, "root"_a, "intervals"_a.noconvert(), "vertices"_a.noconvert())
         .def("linear", &linear, "root"_a, "intervals"_a.noconvert(), "vertices"_a.noconvert());
     nb::class_<Problem>(room, "Problem")
-        .def(nb::init<Tensor<const double>, Integers, bool, int, std::size_t>(),
-             "data"_a.noconvert(), "twins"_a.noconvert(), "products"_a, "kind"_a, "n_clusters"_a)
+        .def(nb::init<Tensor<const double>, Integers, bool, int, std::pair<std::size_t, bool>>(),
+             "data"_a.noconvert(), "twins"_a.noconvert(), "products"_a, "kind"_a, "cut"_a)
         .def("follow", &Problem::follow, "vertices"_a.noconvert(), "power"_a, "errors"_a,
              "ties"_a.noconvert(), "merges"_a.noconvert(), "limits"_a, "stop"_a);
 }

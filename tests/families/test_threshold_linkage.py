@@ -262,7 +262,7 @@ def test_counts_of_breakpoints():
     ("options", "words"),
     [
         ({"kind": "product", "cut_height": (0, 1)}, "product linkage has no heights"),
-        ({"alpha": (0.5, 2), "cut_height": (0, 1)}, "tune ct.Choice"),
+        ({"alpha": (0.5, 2), "cut_height": (0, 1)}, "above 0 where alpha is a range"),
         ({"alpha": 2.0}, "range .low, high. of heights"),
         ({"cut_height": (3, 1)}, "got .3, 1."),
         ({"cut_height": (-1, 1)}, "from 0 on"),
@@ -298,7 +298,9 @@ def test_settings_and_instances_that_do_not_fit():
 
 
 def grown(instance, kind, alpha, relative=False):
-    return CutHeights(*ct.ThresholdLinkage(kind, alpha, (0, 1))._grown(instance), relative)
+    return CutHeights(
+        *ct.ThresholdLinkage(kind, alpha, (0, 1))._grown(instance, {"alpha": alpha}), relative
+    )
 
 
 @pytest.mark.parametrize("relative", [False, True])

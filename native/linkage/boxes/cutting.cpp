@@ -5,11 +5,11 @@
 namespace certune::linkage::boxes {
 
 Cutter::Cutter(const Box& box, const PolynomialSpace& space, const Ties& ties, const Branch& branch,
-               std::size_t n_clusters)
+               const Cut& cut)
     : space_(space),
       branch_(branch),
       judge_(box, space, ties, branch),
-      n_clusters_(n_clusters),
+      cut_(cut),
       one_place_(branch.forest.n_nodes, true) {
     const Forest& forest = branch.forest;
     for (std::size_t node = forest.n_points; node < forest.n_nodes; ++node) {
@@ -17,6 +17,16 @@ Cutter::Cutter(const Box& box, const PolynomialSpace& space, const Ties& ties, c
         one_place_[node] = one_place_[a] && one_place_[b] &&
                            box.identical(static_cast<std::size_t>(forest.head[a]),
                                          static_cast<std::size_t>(forest.head[b]));
+    }
+    if (!cut.by_ruler) return;
+    // The first node that holds both points.
+    std::vector<bool> holds_first(forest.n_nodes, false), holds_second(forest.n_nodes, false);
+    holds_first[0] = holds_second[1] = true;
+    for (std::size_t node = forest.n_points; node < forest.n_nodes; ++node) {
+        const auto [a, b] = forest.children(node);
+        holds_first[node] = holds_first[a] || holds_first[b];
+        holds_second[node] = holds_second[a] || holds_second[b];
+        if (ruler_ == 0 && holds_first[node] && holds_second[node]) ruler_ = node;
     }
 }
 
@@ -49,12 +59,22 @@ Order Cutter::order(std::size_t node, std::size_t other) {
     return judge_.order(candidate(node), candidate(other));
 }
 
+bool Cutter::has_chosen_enough() const {
+    if (cut_.by_ruler) return !chosen_.empty() && chosen_.back() == ruler_;
+    return chosen_.size() + 1 >= cut_.n_clusters;
+}
+
+bool Cutter::is_lowest_chosen(std::size_t node) const {
+    const auto [a, b] = branch_.forest.children(node);
+    return !is_chosen_[a] && !is_chosen_[b];
+}
+
 void Cutter::choose() {
     const Forest& forest = branch_.forest;
     is_chosen_.assign(forest.n_nodes, false);
     std::vector<std::size_t> below;
     if (is_merge(forest.n_nodes - 1)) below.push_back(forest.n_nodes - 1);
-    while (chosen_.size() + 1 < n_clusters_ && !below.empty()) {
+    while (!has_chosen_enough() && !below.empty()) {
         const auto highest =
             std::max_element(below.begin(), below.end(),
                              [&](std::size_t a, std::size_t b) { return seems_below(a, b); });
@@ -79,36 +99,68 @@ void Cutter::find_open() {
     }
 }
 
+// Exchanges a chosen node that is merged before an open one for that.
+Cutter::Change Cutter::improve_last() {
+    Change change = Change::none;
+    for (std::size_t& upper : chosen_) {
+        if (!is_lowest_chosen(upper)) continue;
+        const auto [a, b] = branch_.forest.children(upper);
+        for (const std::size_t lower : open_) {
+            if (lower == a || lower == b) continue;
+            const Order found = order(lower, upper);
+            if (found == Order::nearer) continue;
+            if (found == Order::open) {
+                // The lowest of the open ones, so that all branches ask for the same.
+                if (change == Change::none) lower_ = lower, upper_ = upper;
+                change = Change::unclear;
+                continue;
+            }
+            is_chosen_[upper] = false;
+            is_chosen_[lower] = true;
+            upper = lower;
+            return Change::made;
+        }
+    }
+    return change;
+}
+
+// Chooses an open node that is merged after the ruler, or leaves a chosen one that is not.
+Cutter::Change Cutter::improve_by_ruler() {
+    Change change = Change::none;
+    const auto is_in_order = [&](std::size_t lower, std::size_t upper) {
+        const Order found = order(lower, upper);
+        if (found == Order::open) {
+            if (change == Change::none) lower_ = lower, upper_ = upper;
+            change = Change::unclear;
+        }
+        return found != Order::farther;
+    };
+    for (const std::size_t lower : open_) {
+        if (is_in_order(lower, ruler_)) continue;
+        is_chosen_[lower] = true;
+        chosen_.push_back(lower);
+        return Change::made;
+    }
+    for (const std::size_t upper : chosen_) {
+        if (upper == ruler_ || !is_lowest_chosen(upper) || is_in_order(ruler_, upper)) continue;
+        is_chosen_[upper] = false;
+        chosen_.erase(std::ranges::find(chosen_, upper));
+        return Change::made;
+    }
+    return change;
+}
+
 Cutter::Result Cutter::run() {
     choose();
     // A strict order of all nodes is reached by fewer exchanges; without end the assumptions of
     // this branch contradict each other.
-    const std::size_t most = n_clusters_ * branch_.forest.n_nodes;
+    const std::size_t n_nodes = branch_.forest.n_nodes;
+    const std::size_t most = (cut_.by_ruler ? n_nodes : cut_.n_clusters) * n_nodes;
     for (std::size_t round = 0; round <= most; ++round) {
         find_open();
-        bool exchanged = false, is_open = false;
-        for (std::size_t& upper : chosen_) {
-            const auto [a, b] = branch_.forest.children(upper);
-            if (is_chosen_[a] || is_chosen_[b]) continue;
-            for (const std::size_t lower : open_) {
-                if (lower == a || lower == b) continue;
-                const Order found = order(lower, upper);
-                if (found == Order::nearer) continue;
-                if (found == Order::open) {
-                    // The lowest of the open ones, so that all branches ask for the same.
-                    if (!is_open) lower_ = lower, upper_ = upper;
-                    is_open = true;
-                    continue;
-                }
-                is_chosen_[upper] = false;
-                is_chosen_[lower] = true;
-                upper = lower;
-                exchanged = true;
-                break;
-            }
-            if (exchanged) break;
-        }
-        if (!exchanged) return is_open ? Result::open : Result::finished;
+        const Change change = cut_.by_ruler ? improve_by_ruler() : improve_last();
+        if (change == Change::none) return Result::finished;
+        if (change == Change::unclear) return Result::open;
     }
     return Result::contradiction;
 }

@@ -357,7 +357,7 @@ bool Follower::begin() {
     }
     tree_.common.assign(task_.merges.begin(), task_.merges.end());
     const Start start = start_of(forest);
-    Models models = make_models(box_, tree_.space(), ties_, start, task_.n_clusters > 0, stop_);
+    Models models = make_models(box_, tree_.space(), ties_, start, task_.cut.is_wanted(), stop_);
     tree_.movements = std::move(models.movements);
     if (!models.complete) return false;
     open_.push_back({std::move(models.table), start.nodes, forest, std::move(models.heights), {}});
@@ -386,7 +386,7 @@ void Follower::set_common(const Forest& forest) {
 
 // Each of these returns false if there are more outcomes than the limits allow.
 bool Follower::advance(Branch branch) {
-    Grower grower(box_, tree_.space(), ties_, branch, task_.n_clusters > 0, stop_);
+    Grower grower(box_, tree_.space(), ties_, branch, task_.cut.is_wanted(), stop_);
     const Growth growth = grower.grow();
     if (!begun_) set_common(branch.forest);
     switch (growth) {
@@ -402,14 +402,14 @@ bool Follower::advance(Branch branch) {
         case Growth::finished:
             break;
     }
-    if (task_.n_clusters > 0) return cut(std::move(branch), grower.active());
+    if (task_.cut.is_wanted()) return cut(std::move(branch), grower.active());
     tree_.set_child(branch.parent, branch.first, ~static_cast<std::int64_t>(tree_.leaves.size()));
     tree_.leaves.push_back(std::move(branch.forest));
     return true;
 }
 
 bool Follower::cut(Branch branch, const std::vector<std::size_t>& active) {
-    Cutter cutter(box_, tree_.space(), ties_, branch, task_.n_clusters);
+    Cutter cutter(box_, tree_.space(), ties_, branch, task_.cut);
     switch (cutter.run()) {
         case Cutter::Result::contradiction:
             return true;

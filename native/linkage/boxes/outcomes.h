@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkage/boxes/cutting.h"
 #include "linkage/boxes/forest.h"
 #include "linkage/boxes/judging.h"
 #include "linkage/boxes/models.h"
@@ -97,12 +98,11 @@ class DecisionTree {
 // Merges that hold already, as pairs of nodes in order.
 using Merges = std::span<const std::pair<std::int64_t, std::int64_t>>;
 
-// What to follow: from which merges on, how far, and whether leaves are plain cuts into so many
-// clusters (0: they are trees).
+// What to follow: from which merges on, how far, and whether leaves are plain cuts or trees.
 struct Task {
     Merges merges;
     Limits limits;
-    std::size_t n_clusters = 0;
+    Cut cut;
 };
 
 DecisionTree follow(const Box& box, const Ties& ties, const Task& task, StopToken& stop);

@@ -89,12 +89,14 @@ class PlainValues {
 
 }  // namespace
 
-Cutting::Cutting(const Source& source, const Tree& tree, Decider& decider, int k, StopToken& stop)
+Cutting::Cutting(const Source& source, const Tree& tree, Decider& decider, const Pruning& pruning,
+                 StopToken& stop)
     : source_(source),
       tree_(tree),
       decider_(decider),
       stop_(stop),
-      k_(k),
+      k_(at(pruning.k)),
+      has_ruler_(pruning.objective == Objective::ruler),
       role_(tree.left.size(), Role::none),
       guess_(tree.left.size(), 0.0),
       labels_(at(tree.n_points)) {}
@@ -131,6 +133,11 @@ double Cutting::guess(const Heights& heights, int node, double t) const {
            (2.0 * record[lane] - record[degree + lane] - record[2 * degree + lane]);
 }
 
+bool Cutting::has_chosen_enough() const {
+    if (has_ruler_) return !chosen_.empty() && chosen_.back() == ruler_;
+    return chosen_.size() + 1 >= k_;
+}
+
 // Guesses the last merges, from records or from plain values at t.
 void Cutting::choose(const Level& level, bool by_records, double t) {
     const PlainValues plain(source_, t);
@@ -147,7 +154,7 @@ void Cutting::choose(const Level& level, bool by_records, double t) {
                                                          tree_.members(tree_.right[at(node)]));
         }
     };
-    while (chosen_.size() + 1 < at(k_) && !open_.empty()) {
+    while (!has_chosen_enough() && !open_.empty()) {
         const auto highest = std::max_element(open_.begin(), open_.end(),
                                               [&](int a, int b) { return is_below(a, b); });
         const int node = *highest;
@@ -242,36 +249,71 @@ Comparison Cutting::compare(const Heights& heights, int lower, int upper) const 
     return found;
 }
 
+// Proves that a node is merged before another one; farther is `exchanged`.
+Cutting::Proof Cutting::prove(const View& view, const Heights& heights, int lower, int upper) {
+    Zone zone;
+    const Comparison comparison = compare(heights, lower, upper);
+    switch (decider_.decide(view, comparison, zone)) {
+        case Order::nearer:
+            return Proof::holds;
+        case Order::farther:
+            return Proof::exchanged;
+        case Order::hopeless:
+            return Proof::hopeless;
+        case Order::crossing:
+            change_ = {zone_inside(zone, view.interval), comparison};
+            return Proof::crossing;
+        default:
+            return Proof::too_wide;
+    }
+}
+
 // Proves that every open node is merged before every chosen one, as far as that is not plain.
-Cutting::Proof Cutting::prove(const Level& level, bool is_point) {
+Cutting::Proof Cutting::prove_last(const Level& level, bool is_point) {
     const View view(level, level.heights, is_point);
     Proof proof = Proof::holds;
-    for (const int upper : chosen_) {
+    for (int& upper : chosen_) {
         const int left = tree_.left[at(upper)], right = tree_.right[at(upper)];
         if (is_chosen(left) || is_chosen(right) || !has_height(upper)) continue;
         for (const int lower : open_) {
             if (lower == left || lower == right) continue;
-            Zone zone;
-            const Comparison comparison = compare(level.heights, lower, upper);
-            const Order order = decider_.decide(view, comparison, zone);
-            if (order == Order::nearer) continue;
-            if (order == Order::hopeless) return Proof::hopeless;
-            if (order == Order::farther) {
-                *std::find(chosen_.begin(), chosen_.end(), upper) = lower;
-                return Proof::exchanged;
-            }
-            if (order == Order::crossing) {
-                change_ = {zone_inside(zone, level.interval), comparison};
-                return Proof::crossing;
-            }
-            proof = Proof::too_wide;
+            const Proof found = prove(view, level.heights, lower, upper);
+            if (found == Proof::holds) continue;
+            if (found == Proof::exchanged) upper = lower;
+            if (found != Proof::too_wide) return found;
+            proof = found;
         }
+    }
+    return proof;
+}
+
+// Proves that the ruler is merged after every open node, and before every chosen one.
+Cutting::Proof Cutting::prove_by_ruler(const Level& level, bool is_point) {
+    const View view(level, level.heights, is_point);
+    Proof proof = Proof::holds;
+    for (const int lower : open_) {
+        const Proof found = prove(view, level.heights, lower, ruler_);
+        if (found == Proof::holds) continue;
+        if (found == Proof::exchanged) chosen_.push_back(lower);
+        if (found != Proof::too_wide) return found;
+        proof = found;
+    }
+    for (const int upper : chosen_) {
+        const int left = tree_.left[at(upper)], right = tree_.right[at(upper)];
+        if (upper == ruler_ || is_chosen(left) || is_chosen(right)) continue;
+        Proof found = Proof::exchanged;  // identical points are below
+        if (has_height(upper)) found = prove(view, level.heights, ruler_, upper);
+        if (found == Proof::holds) continue;
+        if (found == Proof::exchanged) chosen_.erase(std::ranges::find(chosen_, upper));
+        if (found != Proof::too_wide) return found;
+        proof = found;
     }
     return proof;
 }
 
 Progress Cutting::run(Level& level, bool is_point) {
     root_ = level.n_nodes - 1;
+    if (has_ruler_) ruler_ = ruler_of(tree_, root_);
     guess_[at(root_)] = infinity;
     const double t = level.interval.low + 0.5 * level.interval.width();
     choose(level, true, t);
@@ -279,7 +321,7 @@ Progress Cutting::run(Level& level, bool is_point) {
     if (!knows_all(level.heights)) choose(level, false, t);
     // A strict order of all nodes is reached by fewer exchanges; without end they contradict each
     // other, and what was settled on this branch holds nowhere on the interval.
-    const std::size_t most = at(k_) * tree_.left.size();
+    const std::size_t most = (has_ruler_ ? tree_.left.size() : k_) * tree_.left.size();
     for (std::size_t round = 0; round < most; ++round) {
         if (stop_.stop_requested()) return Progress::unknown;
         if (!knows_all(level.heights)) {
@@ -287,7 +329,7 @@ Progress Cutting::run(Level& level, bool is_point) {
             rebuilt = true;
             if (!(level.heights.reading.error < infinity)) return Progress::plain;
         }
-        switch (prove(level, is_point)) {
+        switch (has_ruler_ ? prove_by_ruler(level, is_point) : prove_last(level, is_point)) {
             case Proof::holds:
                 return Progress::done;
             case Proof::crossing:

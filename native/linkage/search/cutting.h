@@ -1,11 +1,13 @@
 #pragma once
 
-// Plain cuts: which k clusters a finished tree has before its last k - 1 merges, on an interval.
+// Plain cuts: which clusters a finished tree has before its last k - 1 merges, or before the merge
+// of its ruler, on an interval.
 //
 // Merges come in the order of their heights, equal ones in that of the tie rule, and the height of
 // a node exceeds those below it (docs/theory/linkage-sweep.md). So the last merges are an upper
 // part of the tree. A guess of it is proved by comparisons of its lowest nodes with the highest
-// ones below it; all other orders are left open, since they do not change the clusters.
+// ones below it; all other orders are left open, since they do not change the clusters. With a
+// ruler, which is one of the last merges, all others are compared with that one only.
 
 #include <cstdint>
 #include <span>
@@ -27,7 +29,8 @@ struct OpenChange {
 
 class Cutting {
    public:
-    Cutting(const Source& source, const Tree& tree, Decider& decider, int k, StopToken& stop);
+    Cutting(const Source& source, const Tree& tree, Decider& decider, const Pruning& pruning,
+            StopToken& stop);
 
     // Finds the clusters on the interval of a level whose merges are all done; else says why it
     // cannot be done there.
@@ -50,7 +53,10 @@ class Cutting {
     double guess(const Heights& heights, int node, double t) const;
     void rebuild(Level& level);
     Comparison compare(const Heights& heights, int lower, int upper) const;
-    Proof prove(const Level& level, bool is_point);
+    bool has_chosen_enough() const;
+    Proof prove(const View& view, const Heights& heights, int lower, int upper);
+    Proof prove_last(const Level& level, bool is_point);
+    Proof prove_by_ruler(const Level& level, bool is_point);
 
     enum class Role : std::uint8_t { none, open, chosen };
 
@@ -58,7 +64,9 @@ class Cutting {
     const Tree& tree_;
     Decider& decider_;
     StopToken& stop_;
-    int k_;
+    std::size_t k_;
+    bool has_ruler_;
+    int ruler_ = -1;
     std::vector<int> chosen_;  // the last merges
     std::vector<int> open_;    // the highest nodes below them
     std::vector<Role> role_;

@@ -225,9 +225,9 @@ std::optional<std::vector<int>> single_points(const Tree& tree, const PairFuncti
     return points;
 }
 
-// Labels before the last k - 1 merges, if it is certain which these are.
-std::optional<std::vector<std::int64_t>> cut_of(const Tree& tree,
-                                                const std::vector<Bounds>& heights, int k) {
+// Which merges are the last k - 1 ones, if that is certain.
+std::optional<std::vector<char>> last_merges(const Tree& tree, const std::vector<Bounds>& heights,
+                                             int k) {
     const int n_merges = tree.n_first - 1;
     if (k > tree.n_first) return std::nullopt;
     std::vector<int> order(heights.size());
@@ -249,6 +249,31 @@ std::optional<std::vector<std::int64_t>> cut_of(const Tree& tree,
         }
     }
     if (!(least > bar)) return std::nullopt;
+    return undone;
+}
+
+// Which merges are not before that of the ruler, if that is certain.
+std::optional<std::vector<char>> merges_from_ruler(const Tree& tree,
+                                                   const std::vector<Bounds>& heights) {
+    const auto number = static_cast<std::size_t>(
+        ruler_of(tree, tree.n_first + static_cast<int>(heights.size()) - 1) - tree.n_first);
+    std::vector<char> undone(heights.size(), 0);
+    for (std::size_t i = 0; i < heights.size(); ++i) {
+        undone[i] = i == number || heights[i].low > heights[number].high;
+        if (!undone[i] && !(heights[i].high < heights[number].low)) return std::nullopt;
+    }
+    return undone;
+}
+
+// Labels before the last merges, if it is certain which these are.
+std::optional<std::vector<std::int64_t>> cut_of(const Tree& tree,
+                                                const std::vector<Bounds>& heights,
+                                                const Pruning& pruning) {
+    const auto found = pruning.objective == Objective::ruler
+                           ? merges_from_ruler(tree, heights)
+                           : last_merges(tree, heights, pruning.k);
+    if (!found) return std::nullopt;
+    const std::vector<char>& undone = *found;
     std::vector<std::int64_t> labels(static_cast<std::size_t>(tree.n_points));
     std::int64_t cluster = 0;
     const auto is_undone = [&](int node) {
@@ -259,8 +284,8 @@ std::optional<std::vector<std::int64_t>> cut_of(const Tree& tree,
             labels[static_cast<std::size_t>(point)] = cluster;
         ++cluster;
     };
-    const int root = tree.n_first + n_merges - 1;
-    if (k == 1) label(root);
+    const int root = tree.n_first + static_cast<int>(heights.size()) - 1;
+    if (!is_undone(root)) label(root);
     for (int node = tree.n_first; node <= root; ++node) {
         if (!is_undone(node)) continue;
         for (const int child : {tree.left[static_cast<std::size_t>(node)],
@@ -289,7 +314,7 @@ std::optional<std::vector<std::int64_t>> chained_at(const Problem& problem,
     }
     Judge judge(problem, tree, node, point.t, exact, stop);
     std::vector<Bounds> heights;
-    const bool is_cut = problem.pruning.objective == Objective::cut;
+    const bool is_cut = is_plain_cut(problem.pruning.objective);
     int next = tree.n_first;
     while (active.size() > 1) {
         if (stop.stop_requested()) return std::nullopt;
@@ -310,7 +335,7 @@ std::optional<std::vector<std::int64_t>> chained_at(const Problem& problem,
         if (!is_cut) costs.unite(tree, next);
         node[static_cast<std::size_t>(x)] = next++;
     }
-    if (is_cut) return cut_of(tree, heights, problem.pruning.k);
+    if (is_cut) return cut_of(tree, heights, problem.pruning);
     std::vector<std::int64_t> labels(static_cast<std::size_t>(tree.n_points));
     costs.cut(tree, next - 1, labels);
     return labels;

@@ -60,8 +60,8 @@ class Search {
           decider_(source_, tree, exact, stop),
           trail_(tree.n_first),
           merging_(source_, tree, costs, decider_, trail_, stop),
-          cutting_(problem.pruning.objective == Objective::cut
-                       ? std::make_unique<Cutting>(source_, tree, decider_, problem.pruning.k, stop)
+          cutting_(is_plain_cut(problem.pruning.objective)
+                       ? std::make_unique<Cutting>(source_, tree, decider_, problem.pruning, stop)
                        : nullptr),
           labels_(static_cast<std::size_t>(tree.n_points)),
           found(tree.n_points) {}
@@ -349,7 +349,7 @@ class Search {
 void Problem::complete() {
     if (source.pairs.mode == Mode::moving) return;
     // Energies and plain cuts look inside the first clusters.
-    const bool inside = source.kind == Kind::energy || pruning.objective == Objective::cut;
+    const bool inside = source.kind == Kind::energy || is_plain_cut(pruning.objective);
     source.extent =
         extent_of_pairs(source.pairs, inside ? source.pairs.twins : first.labels, {0.0, 0.0});
     source.extent.smallest = std::min(source.extent.smallest, source.extent.largest);
@@ -369,7 +369,7 @@ PointResult solve_at(const Problem& problem, const PointValues& point, ExactLaye
     result.left.assign(problem.first.left.begin(), problem.first.left.end());
     result.right.assign(problem.first.right.begin(), problem.first.right.end());
     const Tree& tree = run.tree;
-    if (tree.n_first == 1 && problem.pruning.objective != Objective::cut) {
+    if (tree.n_first == 1 && !is_plain_cut(problem.pruning.objective)) {
         result.decided = true;
         result.labels.resize(static_cast<std::size_t>(tree.n_points));
         run.costs.cut(run.tree, 0, result.labels);

@@ -39,7 +39,7 @@ Costs::Costs(const Pruning& pruning, const Tree& tree)
       sums_(tree.left.size() * at(n_points_)),
       best_(tree.left.size() * at(pruning.k + 1)),
       to_left_(tree.left.size() * at(pruning.k + 1)) {
-    if (pruning.objective == Objective::cut) return;
+    if (is_plain_cut(pruning.objective)) return;
     // Points that are first clusters by themselves have their costs there only.
     std::vector<bool> is_alone(at(n_points_), false);
     for (int x = 0; x < tree.n_first; ++x) {
@@ -76,7 +76,7 @@ void Costs::copy_node(int from, int to) {
 }
 
 void Costs::unite(const Tree& tree, int node) {
-    if (pruning_.objective == Objective::cut) return;
+    if (is_plain_cut(pruning_.objective)) return;
     set_cost(tree, node);
     set_prunings(tree, node);
 }

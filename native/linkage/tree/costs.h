@@ -11,9 +11,15 @@
 
 namespace certune::linkage {
 
-enum class Objective { k_means = 0, k_median = 1, k_center = 2, cut = 3 };
+enum class Objective { k_means = 0, k_median = 1, k_center = 2, cut = 3, ruler = 4 };
 
-// What trees are pruned to: the k clusters of lowest cost, or those before the last k - 1 merges.
+// Does an objective undo the last merges, so that it knows no costs?
+inline bool is_plain_cut(Objective objective) {
+    return objective == Objective::cut || objective == Objective::ruler;
+}
+
+// What trees are pruned to: the k clusters of lowest cost, those before the last k - 1 merges, or
+// those before the merge of the ruler, the points 0 and 1, whose distance is the height of the cut.
 // Reference distances are fixed-point integers (for k-means their squares), so costs are integers
 // that do not depend on the order of summation: equal trees give equal clusters.
 struct Pruning {

@@ -62,6 +62,25 @@ void Tree::unite(int node, int a, int b) {
     size[at(node)] = size[at(a)] + size[at(b)];
 }
 
+int ruler_of(const Tree& tree, int root) {
+    const auto at = [](int node) { return static_cast<std::size_t>(node); };
+    const auto has_both = [&](int node) {
+        const auto members = tree.members(node);
+        return std::count_if(members.begin(), members.end(), [](int p) { return p < 2; }) == 2;
+    };
+    int node = root;
+    while (true) {
+        const int left = tree.left[at(node)], right = tree.right[at(node)];
+        if (tree.size[at(left)] > 1 && has_both(left)) {
+            node = left;
+        } else if (tree.size[at(right)] > 1 && has_both(right)) {
+            node = right;
+        } else {
+            return node;
+        }
+    }
+}
+
 void Tree::copy_node(int from, int to) {
     left[at(to)] = left[at(from)];
     right[at(to)] = right[at(from)];

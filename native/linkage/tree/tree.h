@@ -55,6 +55,9 @@ struct Tree {
     std::size_t place(int node) const { return at(node) * static_cast<std::size_t>(n_points); }
 };
 
+// The node below a root at which the points 0 and 1 come together.
+int ruler_of(const Tree& tree, int root);
+
 // Hash of every point, positive and the same on any machine.
 std::vector<std::uint64_t> point_hashes(int n);
 

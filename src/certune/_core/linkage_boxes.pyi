@@ -32,7 +32,12 @@ class DecisionTree:
 
 class Problem:
     def __init__(
-        self, data: Reals, twins: Integers, products: bool, kind: int, n_clusters: int
+        self,
+        data: Reals,
+        twins: Integers,
+        products: bool,
+        kind: int,
+        cut: tuple[int, bool],
     ) -> None: ...
     def follow(
         self,

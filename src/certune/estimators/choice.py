@@ -62,7 +62,7 @@ def estimator_for(family: Family, params: Mapping[str, Any], instances: Sequence
         return LinkageClustering(
             n_clusters=None,
             kind=family.kind,
-            alpha=family.fixed_params["alpha"],
+            alpha={**family.fixed_params, **params}["alpha"],
             weights=family.fixed_params.get("weights"),
             objective="cut",
             cut_height=float(params["cut_height"]),

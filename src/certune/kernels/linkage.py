@@ -28,7 +28,8 @@ UNIT = 2.0**-53  # largest relative error of one rounding
 AFFINE, POWER, MOVING = 0, 1, 2
 # Kinds: what the value of two clusters is, in terms of their pairs of points.
 MEAN, MINMAX, MINIMUM, MAXIMUM, ENERGY = 0, 1, 2, 3, 4
-K_MEANS, K_MEDIAN, K_CENTER, CUT = 0, 1, 2, 3
+K_MEANS, K_MEDIAN, K_CENTER, CUT, RULER = 0, 1, 2, 3, 4
+PLAIN_CUTS = CUT, RULER
 
 # Questions to the exact layer: on an interval, at a point, just inside one of its ends, and about a
 # zone that models cannot narrow any more.
@@ -140,9 +141,9 @@ class Pruning(NamedTuple):
     ----------
     objective : int
         K_MEANS, K_MEDIAN or K_CENTER for the clusters of lowest cost, CUT for those before the last
-        k - 1 merges.
+        k - 1 merges, RULER for those before the merge of the points 0 and 1.
     reference : int64 array of shape (n, n)
-        Fixed-point reference distances; for k-means their squares. Not looked at for CUT.
+        Fixed-point reference distances; for k-means their squares. Not looked at for plain cuts.
     k : int
         Number of clusters.
     """

@@ -42,11 +42,14 @@ class Clusters(NamedTuple):
         Points with the same number are identical; by default none are.
     n_clusters : int, default=0
         Leaves are plain cuts into so many clusters; with 0 they are trees.
+    by_ruler : bool, default=False
+        Leaves are plain cuts before the merge of the points 0 and 1.
     """
 
     kind: int = MEAN
     twins: Integers | None = None
     n_clusters: int = 0
+    by_ruler: bool = False
 
 
 _MEANS = Clusters()
@@ -131,7 +134,8 @@ class BoxTrees:
         self._kind = clusters.kind
         n = int(self._data.shape[1])
         twins = integers(np.arange(n) if clusters.twins is None else clusters.twins)
-        self._core = core.Problem(self._data, twins, products, clusters.kind, clusters.n_clusters)
+        cut = clusters.n_clusters, clusters.by_ruler
+        self._core = core.Problem(self._data, twins, products, clusters.kind, cut)
         logs = self._data if products else np.log(self._data[self._data > 0.0])
         self._largest_log = 4.0 + 2.0 * float(np.abs(logs).max(initial=0.0))
 

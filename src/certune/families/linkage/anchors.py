@@ -68,11 +68,15 @@ def power_first(amounts: Floats, power: Power) -> Floats:
 
 @dataclass(frozen=True)
 class Anchor:
-    """A followed box: where it lies, its decision tree, the different utilities of its leaves."""
+    """A followed box: where it lies, its decision tree, the different utilities of its leaves.
+
+    ``movements`` tell how far values move along each of its coordinates.
+    """
 
     place: Place
     tree: DecisionTree = field(repr=False)
     utilities: tuple[Fraction, ...] = field(repr=False)
+    movements: Floats = field(repr=False)
 
     @cached_property
     def _from_weights(self) -> Floats:
@@ -99,7 +103,7 @@ class Anchor:
             self.utilities[outlook.most],
             outlook,
             power_first(outlook.openness, self.place.power),
-            power_first(np.array(sizes) * self.tree.movements, self.place.power),
+            power_first(np.array(sizes) * self.movements, self.place.power),
         )
 
     def linear(self, part: Place, root: int) -> LinearTree | None:

@@ -32,7 +32,7 @@ from certune.families.linkage.plane_cuts import (
 )
 from certune.families.linkage.sweeping import start_from_duplicates
 from certune.families.linkage.utility import Utility
-from certune.kernels.linkage import CUT, Pruning, prune
+from certune.kernels.linkage import CUT, PLAIN_CUTS, RULER, Pruning, prune
 from certune.kernels.linkage_boxes import (
     ENERGY,
     MEAN,
@@ -121,16 +121,22 @@ class BoxProblem:
             data = np.ldexp(data, -exponents[:, None, None])
         kind = {"min-max": MIN_MAX, "energy": ENERGY}.get(self.kind, MEAN)
         n_clusters = self.pruning.k if self.pruning.objective == CUT else 0
-        clusters = Clusters(kind, self.instance.duplicate_of, n_clusters)
+        by_ruler = self.pruning.objective == RULER
+        clusters = Clusters(kind, self.instance.duplicate_of, n_clusters, by_ruler)
         self._trees = BoxTrees(data, products, clusters)
 
     @property
     def start(self) -> Reuse:
-        """What is known without looking at any box: identical points are joined first."""
+        """What is known without looking at any box.
+
+        Identical points are joined first, and the ends of a ruler before anything joins them.
+        """
         labels, left, right, _ = start_from_duplicates(self.instance.duplicate_of)
         n = self.instance.n_points
         made = n - int(labels.max()) - 1
         merges = np.column_stack([left[n : n + made], right[n : n + made]])
+        if self.pruning.objective == RULER:
+            merges = np.concatenate([merges, [[0, 1]]])
         return Reuse(self, merges.astype(np.int16))
 
     def bound(self, box: Box, reuse: Reuse) -> BoxBound:
@@ -222,10 +228,11 @@ class BoxProblem:
     def _followed(self, place: Place, ties: Ties, merges: Merges) -> _Trees:
         tree = self._trees.follow(place.vertices, place.power, ties, merges)
         common = tree.common.astype(np.int16)
-        movements = power_first(tree.movements, place.power)
+        steps = self._movements(tree.movements, place)
+        movements = power_first(steps, place.power)
         if not tree.complete:
             return _Trees(None, common, movements)
-        if self.pruning.objective == CUT:
+        if self.pruning.objective in PLAIN_CUTS:
             partitions = tree.labels
         else:
             leaves = tree.leaves
@@ -240,7 +247,21 @@ class BoxProblem:
                 different.append(value)
             ranks[id(value)] = len(different) - 1
         tree.set_values(np.array([ranks[id(value)] for value in utilities], dtype=np.int64))
-        return _Trees(utilities, common, movements, Anchor(place, tree, tuple(different)))
+        anchor = Anchor(place, tree, tuple(different), steps)
+        return _Trees(utilities, common, movements, anchor)
+
+    def _movements(self, of_pairs: Floats, place: Place) -> Floats:
+        """How far values move along each coordinate, of which the last one may be the height.
+
+        Only the ruler moves along that, and counts as much as all other pairs of points do on an
+        average: every merge is compared with it.
+        """
+        if self.pruning.objective != RULER or len(place.vertices) < 2:
+            return of_pairs
+        first, last = place.vertices @ self.instance.distances[:, 0, 1]
+        exponent = max(1.0, *map(abs, place.ends))
+        height = 0.5 * exponent * abs(math.log(last / first))
+        return np.append(of_pairs[:-1], height)
 
     def _followed_box(self, box: Box, merges: Merges) -> _Trees:
         if self.kind == "product":

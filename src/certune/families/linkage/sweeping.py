@@ -245,7 +245,7 @@ def sweep_course(
     merges = _certain_merges(course)
     if merges.n_made == course.n - 1:
         raise AssertionError("contraction leaves at least two clusters")
-    looks_inside = course.kind == kernel.ENERGY or pruning.objective == kernel.CUT
+    looks_inside = course.kind == kernel.ENERGY or pruning.objective in kernel.PLAIN_CUTS
     modelled = course.instance.duplicate_of if looks_inside else merges.labels
     n_modelled = course.instance.n_distinct if looks_inside else course.n - merges.n_made
     panels = _neighbours(_edges(course, modelled, n_modelled, special))
@@ -283,7 +283,8 @@ def sweep_course(
 
 def _can_be_followed(course: Course, pruning: Pruning) -> bool:
     averages_or_fixed = course.mode != kernel.MOVING or course.kind == kernel.MEAN
-    return averages_or_fixed and course.kind != kernel.ENERGY and pruning.objective != kernel.CUT
+    is_pruned = pruning.objective not in kernel.PLAIN_CUTS
+    return averages_or_fixed and course.kind != kernel.ENERGY and is_pruned
 
 
 def _certain_merges(course: Course) -> Merges:

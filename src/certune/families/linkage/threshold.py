@@ -1,8 +1,8 @@
 """Linkage clustering whose tree is cut at a tunable height, where the number of clusters is open.
 
-The tree is that of a fixed linkage; merges at or above the height are undone, as scikit-learn does
-with its ``distance_threshold``. The utility is a piecewise constant function of the height, and
-changes at heights of merges only.
+Merges at or above the height are undone, as scikit-learn does with its ``distance_threshold``. With
+a fixed linkage the utility is a piecewise constant function of the height and changes at heights of
+merges only. Where the exponent moves, a ruler beside the points makes the cut one of `Linkage`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from certune.box import Box
 from certune.checks import as_float_or_nan, is_one_of
 from certune.deadline import check_time
 from certune.dual import PiecewiseFunction
-from certune.errors import ParameterError, UndecidedError
-from certune.families.base import Family, Params
+from certune.errors import InputError, ParameterError, UndecidedError
+from certune.families.base import BoxBound, Family, Params
 from certune.families.floats import last_float
+from certune.families.linkage.boxes import Reuse
 from certune.families.linkage.company import named_by_knowledge
 from certune.families.linkage.course import Course, make_course
 from certune.families.linkage.cut_heights import CutHeights, CutTree
@@ -31,9 +33,11 @@ from certune.families.linkage.family import Linkage
 from certune.families.linkage.heights import tree_at
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.parameters import LinkageParameters
+from certune.families.linkage.ruler import N_ENDS, RulerLinkage, Scale, with_ruler
+from certune.families.linkage.structure import TunedLinkage, linkage_structure
 from certune.families.linkage.sweeping import solve_at
 from certune.families.linkage.tree import ClusterTree
-from certune.families.linkage.utility import Utility
+from certune.families.linkage.utility import Utility, utility_from
 from certune.families.reach import reach
 from certune.kernels.linkage import CUT, Pruning
 from certune.pfaffian.structure import (
@@ -60,18 +64,18 @@ class ThresholdLinkage(Family):
     ----------
     kind : {"energy", "power-mean", "min-max"}
         Which linkage, see :class:`certune.Linkage`.
-    alpha : float, default 2.0
-        Its exponent, which is fixed: ``"energy"`` with 2 is Ward's method, ``"power-mean"`` with
-        -inf, 1 and inf single, average and complete linkage. To choose among several, tune a
-        :class:`certune.Choice` of families.
+    alpha : float or pair, default 2.0
+        Its exponent: ``"energy"`` with 2 is Ward's method, ``"power-mean"`` with -inf, 1 and inf
+        single, average and complete linkage. A range (low, high) is tuned together with the height,
+        on instances of one metric.
     cut_height : pair, optional
         Range (low, high) of the height, from 0 on, in units of the distances. May be left out if
-        it is relative: (0, 1).
+        it is relative: (0, 1). Above 0 where alpha is tuned, too.
     relative : bool, default False
         Whether the height is a share of that of the last merge, which does not depend on the
-        scale of the distances.
+        scale of the distances. With a fixed alpha only: tune a :class:`certune.Choice` of several.
     weights : array, optional
-        Weights of several metrics; uniform if None.
+        Weights of several metrics, where alpha is fixed; uniform if None.
     utility : {"hamming", "adjusted-rand", "normalized-mutual-info"} or callable
         As in :class:`certune.Linkage`.
 
@@ -108,12 +112,6 @@ class ThresholdLinkage(Family):
                 "'power-mean' or 'min-max', or ct.Linkage('product', ...) with the number of "
                 "clusters"
             )
-        if np.ndim(alpha) > 0:
-            raise ParameterError(
-                f"alpha must be one number where the height is tuned, got {alpha!r}: heights of "
-                "different exponents are different scales; to choose among exponents, tune "
-                "ct.Choice({'alpha 1': ct.ThresholdLinkage(alpha=1.0, ...), ...})"
-            )
         if isinstance(weights, str):
             raise ParameterError(
                 f"weights must be numbers where the height is tuned, got {weights!r}"
@@ -124,6 +122,27 @@ class ThresholdLinkage(Family):
         self._linkage = Linkage(kind, alpha, weights, objective="cut", utility=utility)
         self.relative = bool(relative)
         self._range = _range(cut_height, self.relative)
+        self._alphas = self._parameters.ranges.get("alpha")
+        if self._alphas is not None:
+            self._check_range_of_alpha(alpha)
+
+    def _check_range_of_alpha(self, given: Any) -> None:
+        if self.relative:
+            raise ParameterError(
+                f"alpha must be one number where the height is relative, got {given!r}: tune "
+                "heights in units of the distances together with alpha, or "
+                "ct.Choice({'alpha 1': ct.ThresholdLinkage(alpha=1.0, relative=True), ...})"
+            )
+        if self._linkage.weights is not None:
+            raise ParameterError(
+                f"alpha must be one number where metrics have weights, got {given!r}: tune "
+                "ct.Choice({'alpha 1': ct.ThresholdLinkage(alpha=1.0, weights=...), ...})"
+            )
+        if self._range[0] <= 0.0:
+            raise ParameterError(
+                "cut_height must be a range of heights above 0 where alpha is a range, got "
+                f"{self._range}: at 0 no points are joined, at any alpha"
+            )
 
     @property
     def kind(self) -> str:
@@ -137,22 +156,25 @@ class ThresholdLinkage(Family):
 
     @cached_property
     def space(self) -> ParameterSpace:
-        """The height and its range."""
-        return ParameterSpace((Real("cut_height", *self._range),))
+        """The height and its range, behind alpha if that is tuned, too."""
+        height = Real("cut_height", *self._range)
+        tuned = self._linkage.space.parameters if self._alphas is not None else ()
+        return ParameterSpace((*tuned, height))
 
     @property
     def fixed_params(self) -> dict[str, Any]:
-        """The exponent, and the weights if they were given."""
+        """The exponent if it is one number, and the weights if they were given."""
         return self._linkage.fixed_params
 
     def limits(self, name: str) -> tuple[float, float]:
-        """Return the heights that there are."""
-        return 0.0, math.inf
+        """Return the heights or the exponents that there are."""
+        return (0.0, math.inf) if name == "cut_height" else self._linkage.limits(name)
 
     def __repr__(self) -> str:
         weights = self._linkage.weights
-        alpha = self.fixed_params["alpha"]
-        shown = f"{alpha}" if math.isfinite(alpha) else f"float('{alpha}')"
+        alpha = self.fixed_params.get("alpha", self._alphas)
+        infinite = isinstance(alpha, float) and math.isinf(alpha)
+        shown = f"float('{alpha}')" if infinite else f"{alpha}"
         parts = [repr(self.kind), f"alpha={shown}"]
         parts.append(f"cut_height={self._range}")
         if self.relative:
@@ -206,6 +228,12 @@ class ThresholdLinkage(Family):
     def check_instance(self, instance: Any) -> None:
         """Raise `InputError` if the instance does not fit this family."""
         self._linkage.check_instance(instance)
+        if self._alphas is not None and instance.n_metrics > 1:
+            raise InputError(
+                f"{instance.name or 'the instance'} has {instance.n_metrics} metrics, but alpha "
+                "and the height are tuned together on one: make instances of one metric, or tune "
+                "ct.Choice({'alpha 1': ct.ThresholdLinkage(alpha=1.0, ...), ...})"
+            )
 
     def instance_fingerprint(self, instance: Any) -> str:
         """Hash of the instance's content."""
@@ -214,13 +242,17 @@ class ThresholdLinkage(Family):
     def structure(self, n: int) -> PiecewiseStructure:
         """Structure of the utility, proved for every instance of n points.
 
-        The tree is fixed, and each of its n - 1 merges is compared with the height once.
+        With a fixed alpha the tree is fixed, and each of its n - 1 merges is compared with the
+        height once. With a range it is that of plain cuts of n + 2 points in two metrics, whose
+        weights are tuned.
 
         Parameters
         ----------
         n : int
             Number of points of an instance, at least 2.
         """
+        if self._alphas is not None:
+            return self._structure_of_both(whole_number("n", n, 1, LARGEST_SIZE - N_ENDS))
         n_merges = whole_number("n", n, 2, LARGEST_SIZE) - 1
         return PiecewiseStructure(
             n_piece_forms=n,
@@ -246,18 +278,37 @@ class ThresholdLinkage(Family):
             assumptions=("the exponent and the weights of the metrics are fixed",),
         )
 
+    def _structure_of_both(self, n: int) -> PiecewiseStructure:
+        tuned = TunedLinkage(self.kind, 2, 1, True, self.utility == utility_from("hamming"), True)
+        return replace(
+            linkage_structure(tuned, n + N_ENDS),
+            name=f"{self.kind} linkage cut at a height, {n} points, d = 2",
+        )
+
     def structure_of(self, instances: Sequence[Any]) -> PiecewiseStructure | None:
         """Structure for every instance with no more points than the given ones."""
         n = max(instance.n_points for instance in instances)
-        if n < 2:
+        if n < 2 and self._alphas is None:
             return None
         structure = self.structure(n)
         size = f"no instance has more than {n} points"
         return replace(structure, assumptions=(*structure.assumptions, size))
 
-    def _grown(self, instance: ClusteringInstance) -> tuple[Course, IntArray, IntArray]:
+    def _setting(self, params: Params) -> tuple[dict[str, Any], float]:
+        """The exponent, checked, and the height of a setting."""
+        if self._alphas is None:
+            return self._parameters.fixed_exponents, _height(params)
+        if not isinstance(params, Mapping) or set(params) != {"alpha", "cut_height"}:
+            given = sorted(map(str, params)) if isinstance(params, Mapping) else repr(params)
+            raise ParameterError(f"the parameters are 'alpha' and 'cut_height', got {given}")
+        values = self._parameters.values({"alpha": params["alpha"]}, 1)
+        return values, _height(params["cut_height"])
+
+    def _grown(
+        self, instance: ClusteringInstance, exponent: Mapping[str, Any]
+    ) -> tuple[Course, IntArray, IntArray]:
         """The tree: children of its nodes, and the setting at which it was grown."""
-        line = self._parameters.line_at(instance.n_metrics, self._parameters.fixed_exponents)
+        line = self._parameters.line_at(instance.n_metrics, exponent)
         course = make_course(instance, line, 0.0, 0.0)
         left, right, _ = solve_at(course, Pruning(CUT, np.empty((0, 0), dtype=np.int64), 1))
         return course, left, right
@@ -275,7 +326,7 @@ class ThresholdLinkage(Family):
         instance : ClusteringInstance
             The points; a target is not needed.
         params : mapping or float
-            The height.
+            The height, and alpha if that is tuned, too.
 
         Returns
         -------
@@ -284,41 +335,51 @@ class ThresholdLinkage(Family):
             heights are in units of the distances.
         """
         self._linkage.check_points(instance)
-        grown = self._grown(instance)
-        return tree_at(*grown, self._cut_tree(grown).labels_below(_height(params)))
+        exponent, height = self._setting(params)
+        grown = self._grown(instance, exponent)
+        return tree_at(*grown, self._cut_tree(grown).labels_below(height))
 
     def run_exact(self, instance: ClusteringInstance, params: Params) -> Fraction:
-        """Utility at one height, as an exact rational number."""
+        """Utility at one setting, as an exact rational number."""
         self.check_instance(instance)
-        labels = self._cut_tree(self._grown(instance)).labels_below(_height(params))
+        exponent, height = self._setting(params)
+        labels = self._cut_tree(self._grown(instance, exponent)).labels_below(height)
         return self.utility.score(instance.target, labels)
 
     def dual(self, instance: ClusteringInstance, along: Segment | None = None) -> PiecewiseFunction:
-        """Utility as an exact function of the height, or of the position on a segment of it.
+        """Utility as an exact function of the height, or of the position on a segment.
 
         Parameters
         ----------
         instance : ClusteringInstance
             Points or distances with a target clustering.
         along : Segment, optional
-            A part of the range of cut_height; by default all of it.
+            A part of the range of cut_height, by default all of it; with a range of alpha any
+            straight line.
 
         Returns
         -------
         PiecewiseFunction
-            Pieces end at the last float that is no higher than a merge.
+            Where only the height moves, pieces end at the last float that is no higher than a
+            merge.
         """
         self.check_instance(instance)
         segment = self.space.default_segment() if along is None else along
         if not isinstance(segment, Segment):
             raise ParameterError(
-                f"along must be a Segment(start, stop) of cut_height, got {along!r}"
+                f"along must be a Segment(start, stop) of {', '.join(self.space.names)}, got "
+                f"{along!r}"
             )
-        ends = _height(segment.at(segment.low)), _height(segment.at(segment.high))
-        tree = self._cut_tree(self._grown(instance), ends)
+        (exponent, first), (_, last) = map(
+            self._setting, map(segment.at, (segment.low, segment.high))
+        )
+        if segment.direction.get("alpha", 0.0) != 0.0:
+            return self._dual_by_ruler(instance, segment, (first, last))
+        ends = first, last
+        tree = self._cut_tree(self._grown(instance, exponent), ends)
 
         def level(t: float) -> int | None:
-            return tree.level(_height(segment.at(t)))
+            return tree.level(_height_in(segment.at(t)))
 
         def same_level(own: int | None, t: float) -> bool:
             return level(t) == own
@@ -337,6 +398,52 @@ class ThresholdLinkage(Family):
                 )
             t = math.nextafter(stop, math.inf)
         return self._scored(instance, tree, stretches, segment.name)
+
+    def _dual_by_ruler(
+        self, instance: ClusteringInstance, along: Segment, heights: tuple[float, float]
+    ) -> PiecewiseFunction:
+        """Utility along a line on which alpha moves; ``heights`` are those of its ends."""
+        if min(heights) <= 0.0:
+            raise ParameterError(
+                f"cut_height must be above 0 along a line on which alpha moves, got {heights}"
+            )
+        if along.direction["cut_height"] == 0.0:
+            start, slope = ({"alpha": end["alpha"]} for end in (along.origin, along.direction))
+            line = Segment.line(start, slope, along.low, along.high)
+            return self._ruled(False).dual(with_ruler(instance, heights[:1]), line)
+        scale = Scale(min(heights), max(heights))
+        return self._ruled(True).dual(with_ruler(instance, scale.lengths), scale.segment(along))
+
+    def _ruled(self, moves: bool) -> RulerLinkage:
+        return RulerLinkage(self.kind, self._alphas, moves, self.utility)
+
+    @property
+    def bounds_boxes(self) -> bool:
+        """Whether there are two parameters, and so `bound_on_box`."""
+        return self._alphas is not None
+
+    @cached_property
+    def _scale(self) -> Scale:
+        return Scale(*self._range)
+
+    @cached_property
+    def _space_of_ruler(self) -> ParameterSpace:
+        return self._ruled(True).space
+
+    def box_start(self, instance: ClusteringInstance) -> Reuse:
+        """Prepare an instance for boxes: see `certune.families.base.Family.box_start`."""
+        self.check_instance(instance)
+        return self._ruled(True).box_start(with_ruler(instance, self._scale.lengths))
+
+    def bound_on_box(
+        self, instance: ClusteringInstance, box: Box, reuse: Reuse | None = None
+    ) -> BoxBound:
+        """Bound the utility on a box of alpha and heights.
+
+        See `certune.families.base.Family.bound_on_box`.
+        """
+        known = self.box_start(instance) if reuse is None else reuse
+        return known.problem.bound(self._scale.box(self._space_of_ruler, box), known)
 
     def _scored(
         self,
@@ -386,6 +493,11 @@ def _range(cut_height: Any, relative: bool) -> tuple[float, float]:
             "instead"
         )
     return low, high
+
+
+def _height_in(setting: Mapping[str, Any]) -> float:
+    height: float = setting["cut_height"]
+    return height
 
 
 def _height(params: Params) -> float:
