@@ -567,3 +567,19 @@ def test_options_are_listed_by_what_they_are_about(run):
     assert places == sorted(places) and "\nOptions:" not in told
     commands = run("--help").stdout
     assert commands.count("...") == 1 and commands.index("  init") < commands.index("  check")
+
+
+def test_nothing_is_silent_while_modules_are_loaded(tmp_path):
+    code = """
+import sys
+class Watching:
+    def find_spec(self, name, path=None, target=None):
+        if name == "certune.cli.running":
+            from certune.stages import _STAGE
+            print("in a stage:", _STAGE.get() is not None)
+sys.meta_path.insert(0, Watching())
+from certune.cli import main
+main(["tune", "linkage", "nothing.csv", "--target", "y"])
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert run.stdout == "in a stage: True\n" and "there is no file nothing.csv" in run.stderr

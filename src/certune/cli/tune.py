@@ -16,6 +16,7 @@ from certune.cli.scenario import Scenario, read_scenario
 from certune.cli.sections import SectionedCommand
 from certune.cli.tables import settings_of_tables, table_settings
 from certune.errors import InputError, ParameterError
+from certune.stages import stage
 
 if TYPE_CHECKING:
     from certune.cli.running import Problem
@@ -96,8 +97,9 @@ def tune(
     a scenario file (.toml). DATA are CSV files, folders or patterns, or .npz files of arrays. For
     linkage every file is an instance, or every value of --group; for the others, every fold.
     """
-    from certune.cli.run_folder import begin_run
-    from certune.cli.running import read_problem
+    with stage("loading the families", quiet):
+        from certune.cli.run_folder import begin_run
+        from certune.cli.running import read_problem
 
     scenario = scenario_from(family, data, options).settled()
     # What cannot be read is refused before a folder is made.
@@ -121,8 +123,9 @@ def resume(run: Path, timeout: float | None, as_json: bool, quiet: bool) -> None
 
     Functions that are finished are taken from the run directory.
     """
-    from certune.cli.run_folder import SCENARIO
-    from certune.cli.running import read_problem
+    with stage("loading the families", quiet):
+        from certune.cli.run_folder import SCENARIO
+        from certune.cli.running import read_problem
 
     if not (run / SCENARIO).is_file():
         raise InputError(

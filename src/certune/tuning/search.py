@@ -331,9 +331,12 @@ def _tune_line(run: LineRun, options: RunOptions) -> LineTuningResult:
             f"{run.names[first]}: {run.failures[first]}"
         )
     if status is Status.TIME_LIMIT:
+        n = len(instances)
+        which = f"any of the {n} instances" if n > 1 else "the only instance"
+        part = "a part of them" if n > 1 else "a part of its points"
         raise NothingFinishedError(
-            "The time limit was reached before the function of any of the "
-            f"{len(instances)} instances was finished: allow more time, or tune a part of them."
+            f"The time limit was reached before the function of {which} was finished: allow more "
+            f"time, or tune {part}."
         )
     place.watch.pass_on()
 
