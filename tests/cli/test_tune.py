@@ -320,6 +320,17 @@ def test_a_run_that_was_stopped_is_continued(run, place):
     assert (place / "run" / "report.html").exists()
 
 
+def test_who_stops_a_run_is_told_how_to_go_on(run, place, monkeypatch):
+    def stopped(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("certune.cli.running.run_scenario", stopped)
+    arguments = ("tune", "linkage", "data", "--target", "label", *FAST)
+    said = run(*arguments, "--out", "run", exit_code=130).stderr
+    assert "to go on: certune resume run\nstopped" in said
+    assert "resume" not in run(*arguments, exit_code=130).stderr
+
+
 def test_the_report_is_written_again(run, place):
     run("tune", "linkage", "data/d0.csv", "--target", "label", *FAST, "-q", "--out", "run")
     before = (place / "run/report.html").read_text()

@@ -147,7 +147,13 @@ def carry_out(
     from certune.cli.running import run_scenario
 
     command = shlex.join(["certune", *sys.argv[1:]])
-    outcome = run_scenario(scenario, problem, quiet=quiet, command=command, folder=out)
+    try:
+        outcome = run_scenario(scenario, problem, quiet=quiet, command=command, folder=out)
+    except KeyboardInterrupt:
+        if out is not None:
+            resumed = f"certune resume {shlex.quote(str(out))}"
+            click.echo(f"what is finished is kept, to go on: {resumed}", err=True)
+        raise
     written = [] if out is None else write_run(out, scenario, outcome.result, outcome.findings)
     if as_json:
         summary = summary_of(outcome.findings)
