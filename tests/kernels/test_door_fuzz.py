@@ -233,6 +233,11 @@ def chain():
     return left, right
 
 
+def chains():
+    """Return the children of two such trees."""
+    return tuple(np.array([child, child]) for child in chain())
+
+
 def merges():
     return np.arange(N), zeros(2 * N - 1), zeros(2 * N - 1), 0
 
@@ -289,7 +294,7 @@ LINKAGE = {
     "envelope": lambda: (*cover()[0:1], cover()[0] + 0.5, zeros(3), zeros(3) + 2),
     "unsettled_splits": lambda: (splits(), cover()),
     "joined": lambda: (cover(), np.array([1.25])),
-    "prune": lambda: (1, bounded(zeros(N, N) + 1), *chain(), 2, stop()),
+    "prune": lambda: (1, bounded(zeros(N, N) + 1), *chains(), 2, stop()),
     "merge_values": lambda: (0, symmetric(), *chain()),
     "heaviest_matching": lambda: (bounded(np.arange(12).reshape(3, 4)),),
     "matched_points": lambda: (np.arange(N) % 2, np.arange(2 * N).reshape(2, N) % 3, stop()),
@@ -354,7 +359,7 @@ VERTICES = np.array([[0.6, 0.4], [0.5, 0.5]])
 def boxes_arguments():
     distances = symmetric()
     data = np.stack([distances, 2.0 * distances + (distances > 0)])
-    return data, np.arange(N), False, 0, 0
+    return data, np.arange(N), False, 0, (0, False)
 
 
 def box_problem():
