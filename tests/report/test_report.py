@@ -14,7 +14,7 @@ import certune as ct
 from certune.report import Findings, findings_of, verdict, write_report
 from certune.report.collecting import are_folds, importance_of
 from certune.report.page import page_of
-from certune.report.verdict import edges_touched, is_spike, wider_range
+from certune.report.verdict import edges_touched, is_spike, key_figures, wider_range
 from certune.testing import StepFamily, StepInstance
 
 
@@ -291,6 +291,17 @@ def test_what_is_better_than_the_optimum_is_said(plain):
     told = said(replace(beaten, other_algorithms=("Ward",)), "How much better").text
     assert "Ward, another algorithm, reaches" in told and "use that" in told
     assert "range" not in told and "better by 0.1 on" in told
+
+
+def test_key_figures_say_better_worse_or_equal(plain):
+    best = plain[1].best_value
+    for value, told in (
+        (best - 0.5, ("0.5", "better than Ward")),
+        (best + 0.5, ("0.5", "worse than Ward")),
+        (best, ("equal", "to Ward, a default")),
+    ):
+        figures = key_figures(replace(plain[1], defaults={"Ward": value}))
+        assert told in [(figure.value, figure.words) for figure in figures]
 
 
 def test_reports_know_which_defaults_are_settings():

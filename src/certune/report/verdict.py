@@ -61,8 +61,12 @@ def key_figures(findings: Findings) -> list[KeyFigure]:
     if findings.best_default is not None:
         name, value = findings.best_default
         gain = findings.advantage(value)
-        word = "better than" if gain > 0 else "worse than" if gain else "of difference to"
-        figures.append(KeyFigure(shown(abs(gain), 3), f"{word} {name}"))
+        word = "better than" if gain > 0 else "worse than"
+        figures.append(
+            KeyFigure(shown(abs(gain), 3), f"{word} {name}")
+            if gain
+            else KeyFigure("equal", f"to {name}, a default")
+        )
     if findings.held_out is not None:
         held = findings.held_out
         n = count_of(len(held.instances), "held-out instance")
