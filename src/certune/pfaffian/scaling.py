@@ -27,12 +27,12 @@ def scaled_difference(first: Expression, second: Expression) -> Expression:
     """Return an expression with the sign of ``first - second`` wherever that is defined."""
     if first.operation in _SUMS or second.operation in _SUMS:
         first, second = _without_common_terms(first, second)
-    signs = [_sign_of(side) for side in (first, second)]
-    if signs == [1, 1]:
+    one, two = _sign_of(first), _sign_of(second)
+    if one == two == 1:
         return logarithm(first) - logarithm(second)
-    if None not in signs and 0 in signs:
-        return constant(signs[0] - signs[1])
-    return first - second
+    if one is None or two is None:
+        return first - second
+    return constant(one - two)
 
 
 def _sign_of(node: Expression) -> int | None:
