@@ -79,13 +79,16 @@ def honest_certificates() -> list[Honest]:
     return made
 
 
-def described(family: dict[str, Any], honest: Honest) -> Honest:
-    """Return the truth about the family that a changed certificate is about."""
-    if family == honest.certificate.family:
+def described(certificate: Any, honest: Honest) -> Honest:
+    """Return the truth about the family, and the range of it, of a changed certificate."""
+    family, segment = certificate.family, certificate.segment
+    if (family, segment) == (honest.certificate.family, honest.certificate.segment):
         return honest
     if family.get("family") != "Linkage":
         options = {name: int(value) for name, value in family["options"].items()}
-        ranges = {item.name: (item.low, item.high) for item in honest.family.space.parameters}
+        # The descriptions of programs have no range: what is claimed is claimed of the segment.
+        low, high = (segment.at(end) for end in (segment.low, segment.high))
+        ranges = {name: (low[name], high[name]) for name in low}
         made: Any = type(honest.family)(**ranges, **options)
     else:
         alphas = [tuple(own) if isinstance(own, list) else float(own) for own in family["alpha"]]
@@ -107,7 +110,7 @@ def falsehood(content: dict[str, Any], honest: Honest) -> str | None:
     if highest < 1 and len(content["duals"]) < len(honest.instances):
         return f"missing instances count with {highest}"
     certificate = ct.Certificate.unsealed(content)
-    return line_falsehood(certificate, described(content["family"], honest))
+    return line_falsehood(certificate, described(certificate, honest))
 
 
 class Proofs:
