@@ -129,7 +129,7 @@ def test_a_loss_is_shown_as_a_loss(tmp_path):
     assert "log-loss" in str(result.evaluation)
     figure = result.plot_landscape()
     axes = figure.axes[0]
-    assert axes.get_ylabel() == "mean log-loss (lower is better)"
+    assert axes.get_ylabel().replace("\n", " ") == "mean log-loss (lower is better)"
     [line] = [line for line in axes.lines if line.get_label() == "exact mean log-loss"]
     assert min(line.get_ydata()) == pytest.approx(loss, abs=1e-6)
 

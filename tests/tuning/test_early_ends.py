@@ -180,10 +180,13 @@ from fractions import Fraction
 import certune as ct
 from certune.testing import StepFamily, StepInstance
 
+# On a busy machine two workers may be processes, which take these along.
+ADDRESSED = os.getpid(), getattr(signal, sys.argv[1])
+
 class Slow(StepFamily):
     def dual(self, instance, along=None):
         if instance.name == "slow":
-            threading.Timer(0.1, os.kill, (os.getpid(), getattr(signal, sys.argv[1]))).start()
+            threading.Timer(0.1, os.kill, ADDRESSED).start()
             while True:
                 pass
         return super().dual(instance, along)

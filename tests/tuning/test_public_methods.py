@@ -167,6 +167,7 @@ OTHER_CHECKS = CHECKS | {
     "n_computed": lambda r: r.n_computed >= 1,
     "n_functions": lambda r: r.n_functions >= r.n_computed,
     "save": lambda r: saved(r),
+    "title": lambda r: r.best_alternative in r.title,
     "par10_of": lambda r: r.par10_of(0.5) is not None,
 }
 

@@ -430,6 +430,7 @@ bool Follower::cut(Branch branch, const std::vector<std::size_t>& active) {
 
 bool Follower::split(const Branch& branch, const std::vector<std::size_t>& active, OpenOrder open) {
     if (tree_.leaves.size() + open_.size() + 2 > task_.limits.n_leaves) return false;
+    if (tree_.n_comparisons() >= task_.limits.n_comparisons()) return false;
     open.place = static_cast<std::int64_t>(tree_.add_comparison(open.difference.data()));
     tree_.set_child(branch.parent, branch.first, open.place);
     for (const bool first : {false, true}) {

@@ -24,6 +24,9 @@ namespace certune::linkage::boxes {
 struct Limits {
     std::size_t n_leaves = 64;
     std::size_t n_open = 16;  // clusters whose nearest one is open at the same time
+    // Branches whose assumptions contradict each other end in no leaf, and there can be
+    // exponentially many of them: comparisons are limited, too.
+    std::size_t n_comparisons() const { return 4 * n_leaves; }
 };
 
 // What the outcomes on a part of the box are worth.
@@ -63,6 +66,7 @@ class DecisionTree {
     std::vector<std::pair<std::int64_t, std::int64_t>> common;  // merges on the whole box
     std::vector<double> movements;
 
+    std::size_t n_comparisons() const { return comparisons_.size(); }
     std::size_t add_comparison(const double* difference);
     void set_child(std::int64_t parent, bool first, std::int64_t child);
     // Gives every leaf its value, and drops comparisons that do not matter.

@@ -143,7 +143,7 @@ class Contenders:
     >>> a = parameter("a")
     >>> found = Contenders([-((a - k) ** 2) for k in range(4)], Scores("a"), 0.0, 3.0)
     >>> found.within(0.0, 0.25), found.within(0.25, 0.75), found.within(1.0, 3.0)
-    ((0,), (0, 1), (1, 2, 3))
+    ((0, 1), (0, 1), (1, 2, 3))
     """
 
     def __init__(self, keys: Sequence[Expression], scores: Scores, low: float, high: float) -> None:

@@ -165,7 +165,7 @@ class ChoiceResult:
 
     @property
     def title(self) -> str:
-        """Headline of a report: the winner, and among what it was chosen."""
+        """Headline of a report: the winner, and what it was chosen from."""
         return self.choice.title_of(self.best_alternative, self.best_params)
 
     @property
