@@ -1,10 +1,8 @@
 """The command: programs and utilities of users, exit codes, files that are no instances."""
 
-import hashlib
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import corpus
 import numpy as np
@@ -176,23 +174,3 @@ def test_families_that_are_not_described_cannot_be_checked(tmp_path, capsys):
         arguments = corpus.made(name, family, instances).saved(tmp_path / name)
         assert main(arguments) == 2
         assert "cannot be checked: its family is not described" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("name", "option", "value"),
-    [("dbscan", "min_samples", 0), ("threshold", "min_precision", -1)],
-)
-def test_options_that_no_program_of_the_shelf_has_are_refuted(
-    tmp_path, capsys, name, option, value
-):
-    case = {found[0]: found for found in corpus.programs()}[name]
-    certificate, data = map(Path, corpus.made(*case).saved(tmp_path)[:2])
-    content = json.loads(certificate.read_text())
-    kept = content["family"]["options"][option]
-    content["family"]["options"][option] = type(kept)(value)
-    content.pop("checksum")
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    content["checksum"] = hashlib.sha256(text.encode()).hexdigest()
-    certificate.write_text(json.dumps(content))
-    assert main([str(certificate), str(data)]) == 1
-    assert f"{option} = {value} is" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import corpus
 import pytest
@@ -71,12 +72,6 @@ def sealed(content):
     rest = {name: value for name, value in content.items() if name != "checksum"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def test_families_that_are_not_described_cannot_be_checked(tmp_path, capsys):
-    instances = [corpus.scattered(7, seed) for seed in range(2)]
-    assert main(corpus.made("genie", ct.GenieClustering(), instances).saved(tmp_path)) == 2
-    assert "this family is not known" in capsys.readouterr().err
 
 
 def test_other_aggregates_than_means_cannot_be_checked(tmp_path, capsys):
@@ -188,3 +183,20 @@ def test_instances_that_are_not_covered_count_with_the_largest_utility(tmp_path)
         content["upper_bound"] = str(bound)
 
     assert main(resealed(case, fewer, tmp_path)) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [("dbscan", "min_samples", 0), ("threshold", "min_precision", -1)],
+)
+def test_options_that_no_program_of_the_shelf_has_are_refuted(
+    tmp_path, capsys, name, option, value
+):
+    certificate, data = map(Path, corpus.made(name, *CASES[name]).saved(tmp_path))
+    content = json.loads(certificate.read_text())
+    kept = content["family"]["options"][option]
+    content["family"]["options"][option] = type(kept)(value)
+    content["checksum"] = sealed(content)
+    certificate.write_text(json.dumps(content))
+    assert main([str(certificate), str(data)]) == 1
+    assert f"{option} = {value} is" in capsys.readouterr().out
