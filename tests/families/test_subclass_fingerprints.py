@@ -3,6 +3,7 @@
 import functools
 import importlib.util
 import pickle
+import subprocess
 import sys
 import threading
 import types
@@ -268,3 +269,37 @@ def test_sources_count_and_words_about_them_do_not(tmp_path):
     for number, (old, new) in enumerate([("return 0", "return 1"), ("0.25", "0.5"), ("+", "-")]):
         other = made(tmp_path, f"shifted_other_{number}", MODULE.replace(old, new))
         assert other.fingerprint != family.fingerprint
+
+
+SCRIPT = """
+import sys
+import certune as ct
+from certune.testing import StepFamily, StepInstance
+
+
+class Own(StepFamily):
+    def dual(self, instance, along=None):
+        return super().dual(instance, along)
+
+
+class Below(Own):
+    pass
+
+
+instances = [StepInstance((0.25, 0.5), (0, 1, 0)), StepInstance((0.75,), (1, 0))]
+if __name__ == "__main__":
+    import joblib
+
+    for family in (Own(), Below()):
+        alone = ct.tune(family, instances)
+        with joblib.parallel_config(backend="loky"):
+            both = ct.tune(family, instances, n_jobs=2)
+        assert both.certificate.checksum == alone.certificate.checksum
+"""
+
+
+def test_a_class_of_a_script_works_in_other_processes(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

@@ -63,6 +63,10 @@ _PRIVATE_KINDS = frozenset(("_tuplegetter", "_abc_data", "member", "nonmember", 
 class DerivedProperty(property):
     """A property that certune gives to a user's class; no part of the code of that class."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let classes of scripts and notebooks go to other processes, which takes them apart."""
+        return DerivedProperty, (self.fget, self.fset, self.fdel, self.__doc__)
+
 
 @dataclass(frozen=True)
 class Reach:
