@@ -174,6 +174,20 @@ def test_swallowed_stop_makes_no_value():
         ct.tune(Greedy(), [StepInstance((0.5,), (Fraction(0), Fraction(1)))], timeout=0.05)
 
 
+def test_swallowed_interrupt_makes_no_value():
+    """Neither does one that asks for no time, and catches what interrupts it."""
+
+    class Deaf(StepFamily):
+        def dual(self, instance, along=None):
+            try:
+                time.sleep(20)
+            except:  # noqa: E722 (what people write)
+                return super().dual(StepInstance((), (Fraction(1),)))
+
+    with pytest.raises(ct.NothingFinishedError):
+        ct.tune(Deaf(), [StepInstance((0.5,), (Fraction(0), Fraction(1)))], timeout=0.05)
+
+
 SIGNALLED = """
 import os, signal, sys, threading
 from fractions import Fraction
@@ -248,11 +262,11 @@ def test_a_reminder_is_not_repeated_before_it_has_arrived(monkeypatch):
     """The second one would be taken for a signal from outside."""
     sent, arrived = [], threading.Event()
 
-    def send(number):
-        sent.append(number)
+    def send():
+        sent.append(signal.SIGINT)
         arrived.set()
 
-    monkeypatch.setattr(interrupts._thread, "interrupt_main", send)
+    monkeypatch.setattr(interrupts, "_interrupt_main", send)
     watch = SignalWatch(Stop())
     watch._working_under = Stop(0.0)
     reminder = threading.Thread(target=watch._remind, daemon=True)

@@ -4,17 +4,21 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
+import threading
 import time
 import zlib
 from fractions import Fraction
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 
 import certune as ct
 from certune.testing import StepFamily, StepInstance
+from certune.tuning import interrupts, line_run
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "killed_runs.py"
 
@@ -314,6 +318,99 @@ def test_an_instance_that_takes_too_long_has_failed(n_jobs):
         ct.tune(Slow(), INSTANCES, timeout_per_instance=0.1, n_jobs=n_jobs)
     short = ct.tune(Slow(), INSTANCES, timeout=0.3, timeout_per_instance=60, n_jobs=n_jobs)
     assert short.status is ct.Status.TIME_LIMIT
+
+
+class Deaf(StepFamily):
+    """Asks for no time on one instance: it sleeps, computes, waits for a program, or goes on."""
+
+    def dual(self, instance, along=None):
+        end = time.monotonic() + 20
+        if instance.name == "number 2":
+            if self.how == "sleeps":
+                time.sleep(20)
+            elif self.how == "waits":
+                subprocess.run(["sleep", "20"], check=True)
+            while self.how == "computes" and time.monotonic() < end:
+                pass
+            if self.how == "catches all":
+                try:
+                    time.sleep(20)
+                except:  # noqa: E722 (what people write)
+                    return super().dual(StepInstance((), (Fraction(1),)))
+        return super().dual(instance, along)
+
+    def __init__(self, how):
+        super().__init__()
+        object.__setattr__(self, "how", how)
+
+
+@pytest.mark.parametrize("engine", ["caller", "two workers", "processes", "stream"])
+@pytest.mark.parametrize("how", ["sleeps", "waits", "computes", "catches all"])
+def test_an_instance_that_never_asks_for_the_time_is_ended(how, engine):
+    options = {"on_error": "skip", "timeout_per_instance": 0.2, "progress": False}
+    started = time.monotonic()
+    if engine == "stream":
+        result = ct.tune_stream(Deaf(how), INSTANCES, **options)
+    elif engine == "processes":
+        with joblib.parallel_config(backend="loky"):
+            result = ct.tune(Deaf(how), INSTANCES, n_jobs=2, **options)
+    else:
+        result = ct.tune(Deaf(how), INSTANCES, n_jobs=1 + (engine != "caller"), **options)
+    assert time.monotonic() < started + 15
+    assert list(result.failures.values()) == [
+        "TimeoutError: took longer than timeout_per_instance=0.2 seconds"
+    ]
+    others = [item for item in INSTANCES if item.name != "number 2"]
+    whole = ct.tune(StepFamily(), others)
+    assert result.landscape == whole.landscape
+
+
+def test_what_cannot_be_ended_is_too_late_when_it_ends(monkeypatch):
+    monkeypatch.setattr(line_run, "OVERDUE", 0.1)
+    results = []
+
+    class Late(StepFamily):
+        def dual(self, instance, along=None):
+            if instance.name == "number 2":
+                time.sleep(0.5)
+            return super().dual(instance, along)
+
+    def work():
+        results.append(ct.tune(Late(), INSTANCES, on_error="skip", timeout_per_instance=0.1))
+
+    thread = threading.Thread(target=work)  # only the main thread can be interrupted
+    thread.start()
+    thread.join()
+    assert re.fullmatch(
+        r"TimeoutError: took longer than timeout_per_instance=0\.1 seconds, and ended by itself "
+        r"after 0\.\d+",
+        results[0].failures[7],
+    )
+
+
+def test_no_reminder_of_an_instance_reaches_the_next_one():
+    """Limits that are over at about the moment when the work is done."""
+
+    class Brief(StepFamily):
+        def dual(self, instance, along=None):
+            end = time.monotonic() + 0.01
+            while time.monotonic() < end:
+                pass
+            return super().dual(instance, along)
+
+    patience, interrupts.PATIENCE = interrupts.PATIENCE, 0.0
+    look, interrupts.LOOK = interrupts.LOOK, 0.001
+    try:
+        for _ in range(30):
+            result = ct.tune(
+                Brief(), INSTANCES, on_error="skip", timeout_per_instance=0.0101, progress=False
+            )
+            assert result.status in (ct.Status.INCOMPLETE, ct.Status.OPTIMAL)
+            assert len(result.duals) + len(result.failures) == len(INSTANCES)
+    except (ct.TuningError, ct.NothingFinishedError) as error:
+        assert "All 8 instances failed" in str(error)
+    finally:
+        interrupts.PATIENCE, interrupts.LOOK = patience, look
 
 
 @pytest.mark.parametrize(

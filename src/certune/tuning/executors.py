@@ -117,6 +117,9 @@ class Crew:
     shares_objects : bool, default=False
         Whether work goes back to the same objects of the run, so that workers are threads unless
         an engine is named.
+    limits_items : bool, default=False
+        Whether items have a time limit of their own. A thread that does not ask for the time cannot
+        be ended, so that what would be the work of a single one is done by the caller.
 
     Attributes
     ----------
@@ -131,8 +134,10 @@ class Crew:
         stop: Stop,
         releases_lock: bool,
         shares_objects: bool = False,
+        limits_items: bool = False,
     ) -> None:
         self._watch, self._stop = watch, stop
+        self._limits_items = limits_items
         self._pools: dict[str, _Pool] = {}
         self._n_jobs = n_jobs
         hinted, other = (get_active_backend(prefer=hint)[0] for hint in ("threads", "processes"))
@@ -265,15 +270,19 @@ class Crew:
             return "threads"
         saved = tray.seconds_left * (1 - 1 / self._count)
         worth_it = tray.age > FIRST_SECONDS and saved > START_COST and not self._shares_objects
-        return "processes" if worth_it else "thread"
+        if worth_it:
+            return "processes"
+        return "caller" if self._limits_items and self._watch.interrupts else "thread"
 
     def _pool(self, name: str) -> _Pool:
         if name not in self._pools:
-            self._pools[name] = (
-                _Processes(self._n_jobs)
-                if name == "processes"
-                else _Threads(self._count if name == "threads" else 1)
-            )
+            makers: dict[str, Callable[[], _Pool]] = {
+                "processes": lambda: _Processes(self._n_jobs),
+                "threads": lambda: _Threads(self._count),
+                "thread": lambda: _Threads(1),
+                "caller": lambda: _Caller(self._watch),
+            }
+            self._pools[name] = makers[name]()
         return self._pools[name]
 
 
@@ -332,7 +341,7 @@ class _Tray:
             batch = []
         else:
             size = self._batch_size(pool) if pool.takes_batches else 1
-            space = 2 * pool.n_workers * size - len(self.pending)
+            space = pool.n_ahead * pool.n_workers * size - len(self.pending)
             batch = list(islice(self._numbered, max(0, min(size, space))))
             self.empty = space > 0 and not batch
         self.pending.update(batch)
@@ -380,9 +389,30 @@ class _Pool(Protocol):
     @property
     def n_workers(self) -> int: ...
     @property
+    def n_ahead(self) -> int:
+        """Batches for each worker: one in work, and perhaps one that waits."""
+
+    @property
     def takes_batches(self) -> bool: ...
     def submit(self, tray: _Tray, batch: list[Item], stop: Stop) -> None: ...
     def close(self) -> None: ...
+
+
+class _Caller:
+    """The calling thread, in which an item that does not ask for the time can be ended."""
+
+    n_workers, n_ahead, takes_batches = 1, 1, False
+
+    def __init__(self, watch: SignalWatch) -> None:
+        self._watch = watch
+
+    def submit(self, tray: _Tray, batch: list[Item], stop: Stop) -> None:
+        for number, item in batch:
+            outcome = self._watch.call(stop, attempt, number, tray.function, item, stop)
+            tray.arrivals.put(_Message([outcome]))
+
+    def close(self) -> None:
+        pass
 
 
 class _Threads:
@@ -392,7 +422,7 @@ class _Threads:
     is a crash. The core asks for its stop, so that the process waits for it a moment.
     """
 
-    takes_batches = False
+    takes_batches, n_ahead = False, 2
 
     def __init__(self, n_workers: int) -> None:
         self.n_workers = n_workers
@@ -435,7 +465,7 @@ def _serve(tasks: queue.SimpleQueue[Any]) -> None:
 class _Processes:
     """Workers of the backend of joblib that is active: loky's, or those of Dask or Ray."""
 
-    takes_batches = True
+    takes_batches, n_ahead = True, 2
 
     def __init__(self, n_jobs: int | None) -> None:
         self._in_work: set[int] = set()
@@ -524,7 +554,8 @@ def _signals_left_to(caller: int) -> Iterator[None]:
         return
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        yield
+        with SignalWatch(Stop(), (signal.SIGINT,)):  # ends what does not ask, see `interruptible`
+            yield
     finally:
         signal.signal(signal.SIGINT, handler)
 

@@ -2,14 +2,16 @@
 
 The first signal only sets the stop of the run (:mod:`certune.deadline`): computations end at their
 next question, and what is finished becomes the result. Code in the main thread that does not ask
-for a while, such as a family of a user's own, is interrupted by an exception. A further signal, a
-second later or more, does what it would have done without a run.
+for a while, such as a family of a user's own, is interrupted by an exception, also where only the
+time of one instance is up. A further signal, a second later or more, does what it would have done
+without a run.
 """
 
 from __future__ import annotations
 
 import _thread
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +27,10 @@ PATIENCE, LOOK = 0.15, 0.05
 SAME_SIGNAL = 1.0
 
 
+# The watch that is entered in the main thread, the innermost last.
+_ENTERED: list[SignalWatch] = []
+
+
 class SignalWatch:
     """Turns signals into a wish to stop, in the main thread, while it is entered.
 
@@ -34,6 +40,8 @@ class SignalWatch:
     ----------
     wish : Stop
         Set by the first signal.
+    numbers : tuple of int
+        The signals.
 
     Attributes
     ----------
@@ -41,23 +49,28 @@ class SignalWatch:
         The first signal.
     """
 
-    def __init__(self, wish: Stop) -> None:
+    def __init__(
+        self, wish: Stop, numbers: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
+    ) -> None:
         self.wish = wish
+        self._numbers = numbers
         self.received: int | None = None
         self._received_at = 0.0
         self._before: dict[int, Any] = {}
         self._left = threading.Event()
         self._reminding = threading.Lock()
         self._working_under: Stop | None = None
+        self._interrupted: Stop | None = None
         self._reminded = False
 
     def __enter__(self) -> SignalWatch:
         if threading.current_thread() is threading.main_thread():
             own = (signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler)
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in self._numbers:
                 if signal.getsignal(number) in own:
                     self._before[number] = signal.signal(number, self._handle)
-        if signal.SIGINT in self._before:
+        if self.interrupts:
+            _ENTERED.append(self)
             threading.Thread(target=self._remind, name="certune-stop", daemon=True).start()
         return self
 
@@ -70,20 +83,34 @@ class SignalWatch:
         # A reminder on its way arrives before handlers change: that looks for signals first.
         with self._reminding:
             self._left.set()
+        if self.interrupts:
+            _ENTERED.remove(self)
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    @property
+    def interrupts(self) -> bool:
+        """Whether it can interrupt code that does not ask: it is entered in the main thread."""
+        return signal.SIGINT in self._before
+
     def call(self, stop: Stop, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function that a stop ends in this thread, even if it does not ask."""
+        """Call a function that a stop ends in this thread, even if it does not ask.
+
+        What it returns after it was interrupted, and has caught that, is not looked at.
+        """
+        outside = self._working_under
         try:
             try:
                 self._working_under = stop
-                return function(*arguments)
+                found = function(*arguments)
+                if self._interrupted is stop:
+                    raise TimeIsUp
+                return found
             finally:
-                self._working_under = None
+                self._working_under = outside
         finally:
             # Again, as the interrupt may have come just before the line above.
-            self._working_under = None
+            self._working_under = outside
 
     def pass_on(self) -> NoReturn:
         """Let the signal do what it would have done without a run; to be called after leaving."""
@@ -94,7 +121,9 @@ class SignalWatch:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._reminded:
             self._reminded = False
-            if self._working_under is not None:
+            # A reminder of a stop inside may arrive when that has been left.
+            if self._working_under is not None and self._working_under.is_set():
+                self._interrupted = self._working_under
                 raise TimeIsUp
             return
         if self._before[number] == signal.SIG_IGN:
@@ -124,4 +153,23 @@ class SignalWatch:
                     # taken for a signal from outside.
                     if works_on and not self._reminded:
                         self._reminded = True
-                        _thread.interrupt_main(signal.SIGINT)
+                        _interrupt_main()
+
+
+def _interrupt_main() -> None:
+    """Send the signal to the main thread, which ends what it waits for, such as a sleep."""
+    main = threading.main_thread().ident
+    if sys.platform != "win32" and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:  # looked at once the main thread runs Python code again
+        _thread.interrupt_main(signal.SIGINT)
+
+
+def interruptible(stop: Stop, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that a stop ends even if it does not ask, where that is possible.
+
+    It is in the main thread while a :class:`SignalWatch` is entered, as soon as Python code runs.
+    """
+    if _ENTERED and threading.current_thread() is threading.main_thread():
+        return _ENTERED[-1].call(stop, function, *arguments)
+    return function(*arguments)

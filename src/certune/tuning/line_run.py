@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from certune.aggregates import Criterion
-from certune.deadline import Stop, TimeIsUp, current_stop, under
+from certune.deadline import Stop, TimeIsUp, current_stop, now, under
 from certune.dual import DualFunction, aggregated
 from certune.errors import CertificateError, TuningError
 from certune.families.base import Family
@@ -24,12 +24,17 @@ from certune.tuning.cost import CostEstimate, forecast, sizes_of, usual_work
 from certune.tuning.evaluation import PlainRuns
 from certune.tuning.executors import Crew
 from certune.tuning.instances import failure_of, instance_names, place_of
+from certune.tuning.interrupts import interruptible
 from certune.tuning.line_result import LineTuningResult
 from certune.tuning.log import RunLog
 from certune.tuning.progress import Callback, Progress, asked, upper_bound_of
 from certune.tuning.run_store import RunStore
 from certune.tuning.status import Status
 from certune.tuning.workplace import RunOptions
+
+# Seconds after its limit at which an instance is said to have been impossible to end.
+OVERDUE = 1.0
+Value = TypeVar("Value")
 
 
 class LineRun:
@@ -341,7 +346,15 @@ def _run(runs: PlainRuns, n_finished: int, status: Status | None, crew: Crew) ->
 
 
 def dual_within(seconds: float, family: Family, instance: Any) -> DualFunction:
-    """Compute a function, within the time that an instance has.
+    """Compute a function, within the time that an instance has."""
+    return within(seconds, family.dual, instance)
+
+
+def within(seconds: float, function: Callable[..., Value], *given: Any) -> Value:
+    """Call a function, within the time that an instance has.
+
+    One that neither asks for the time nor can be interrupted ends when it ends; what it returns
+    then is too late as well.
 
     Raises
     ------
@@ -349,15 +362,19 @@ def dual_within(seconds: float, family: Family, instance: Any) -> DualFunction:
         If it takes longer.
     """
     if seconds == math.inf:
-        return family.dual(instance)
-    outside = current_stop()
+        return function(*given)
+    outside, started = current_stop(), now()
+    limit = Stop(seconds, outside)
     try:
-        with under(Stop(seconds, outside)) as own:
-            dual = family.dual(instance)
-            if not own.seen:  # nobody was told to give up, so that the function is whole
-                return dual
+        # The watch asks the limit; whether the function was told to give up is asked of its own.
+        with under(Stop(parent=limit)) as own:
+            found: Value = interruptible(limit, function, *given)
+            if not own.seen and now() - started <= seconds:
+                return found
     except TimeIsUp:
         pass
     if outside.is_set():
         raise TimeIsUp
-    raise TimeoutError(f"took longer than timeout_per_instance={seconds:g} seconds")
+    took = now() - started
+    late = f", and ended by itself after {took:.3g}" if took > seconds + OVERDUE else ""
+    raise TimeoutError(f"took longer than timeout_per_instance={seconds:g} seconds{late}")

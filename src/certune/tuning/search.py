@@ -145,7 +145,9 @@ def tune(
         reason in ``result.failures``. An instance that is left out counts as perfect in the bound
         and with the lowest utility in the value. For one free parameter.
     timeout_per_instance : float, optional
-        Seconds after which an instance has failed. For one free parameter.
+        Seconds after which an instance has failed. Code that does not ask for the time, such as a
+        program that waits for another one, is interrupted by an exception in the main thread and in
+        worker processes; elsewhere it fails when it ends. For one free parameter.
     aggregate : {"mean", "min"} or Quantile or CVaR, default="mean"
         What is maximised over the instances: their mean utility, that of the worst instance, the
         utility that all but a share of the worst reach (:class:`certune.Quantile`), or the mean of

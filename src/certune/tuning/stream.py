@@ -40,7 +40,7 @@ from certune.families.base import Family
 from certune.runs import RunDirectory
 from certune.tuning.executors import Crew
 from certune.tuning.instances import checked_family, instance_name, refuse_discrete
-from certune.tuning.line_run import dual_within
+from certune.tuning.line_run import within
 from certune.tuning.log import RunLog, header_of_stream
 from certune.tuning.run_store import note_end, opened_directory
 from certune.tuning.schema import LONGEST_TEXT, segment_data
@@ -82,7 +82,7 @@ def tune_stream(
     on_error : {"raise", "skip"}
         What to do when an instance fails: end with a `TuningError`, or leave it out.
     timeout_per_instance : float, optional
-        Seconds after which an instance has failed.
+        Seconds after which an instance has failed, as in :func:`certune.tune`.
     progress : bool, optional
         Whether to log to stderr; by default only if the run takes longer than two seconds.
     run_dir : path, optional
@@ -379,12 +379,16 @@ def _attempted(
     """Return the function of an instance and utilities of the defaults, or why there is none."""
     check_time()
     try:
-        dual = dual_within(limit, family, item)
-        settings = {**family.baselines, **family.instance_baselines(item)}
-        return dual, {name: _decided(family, item, value) for name, value in settings.items()}
+        return within(limit, _function_and_defaults, family, item)
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
         return Failure(number, instance_name(item, number)[:LONGEST_TEXT], why[:LONGEST_TEXT])
+
+
+def _function_and_defaults(family: Family, instance: Any) -> tuple[DualFunction, Utilities]:
+    dual = family.dual(instance)
+    settings = {**family.baselines, **family.instance_baselines(instance)}
+    return dual, {name: _decided(family, instance, value) for name, value in settings.items()}
 
 
 def _decided(family: Family, instance: Any, setting: dict[str, Any]) -> Fraction | None:

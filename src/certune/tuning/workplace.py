@@ -63,7 +63,8 @@ class RunOptions:
         wish = Stop()
         stop = Stop(self.timeout, wish)
         with SignalWatch(wish) as watch:
-            crew = Crew(self.n_jobs, watch, stop, family.releases_lock, shares_objects)
+            limited = self.timeout_per_instance < math.inf
+            crew = Crew(self.n_jobs, watch, stop, family.releases_lock, shares_objects, limited)
             try:
                 yield Workplace(watch, crew)
             finally:
