@@ -169,6 +169,50 @@ def test_nothing_is_hard_to_reach(browser, page):
     assert found == []
 
 
+def test_what_is_printed_is_whole(browser, page):
+    browser.get(page)
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    media = {"media": "print", "features": []}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        # A4 has 718 pixels between its margins.
+        wide = "return [...document.querySelectorAll('.chart canvas')].map((c) => c.clientWidth)"
+        assert set(browser.execute_script(wide)) <= set(range(640, 719))
+        titles = "return [...document.querySelectorAll('th button')].map((b) => b.offsetHeight)"
+        assert all(browser.execute_script(titles))
+        torn = (
+            "return [...document.querySelectorAll('.controls, #theme, details:not([open])')]"
+            ".filter((item) => item.offsetHeight).map((item) => item.outerHTML)"
+        )
+        assert browser.execute_script(torn) == []
+        assert browser.execute_script("return document.documentElement.dataset.theme") == "light"
+    finally:
+        scheme = [{"name": "prefers-color-scheme", "value": browser.theme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": scheme})
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert browser.execute_script("return document.documentElement.dataset.theme") == browser.theme
+    assert browser.execute_script("return document.documentElement.className") == ""
+
+
+def test_long_tables_are_leafed_through_in_place(browser, page):
+    browser.get(page)
+    long = browser.execute_script(
+        "return [...document.querySelectorAll('.wide:has(tbody tr:nth-child(25))')]"
+        ".filter((box) => box.offsetHeight > 600).length"
+    )
+    assert long == 0
+
+
+def test_the_last_row_of_the_verdict_has_no_hole(browser, page):
+    browser.get(page)
+    ends = browser.execute_script(
+        "const list = document.querySelector('.verdict').getBoundingClientRect();"
+        "const last = document.querySelector('.verdict li:last-child').getBoundingClientRect();"
+        "return [list.right, last.right]"
+    )
+    assert abs(ends[0] - ends[1]) < 2
+
+
 def test_keys_and_buttons(browser, page):
     browser.get(page)
     browser.find_element(By.ID, "landscape").send_keys(Keys.ARROW_RIGHT)

@@ -13,6 +13,7 @@ import pytest
 import certune as ct
 from certune.report import Findings, findings_of, verdict, write_report
 from certune.report.collecting import are_folds, importance_of
+from certune.report.findings import CellsFinding
 from certune.report.page import page_of
 from certune.report.verdict import edges_touched, is_spike, key_figures, wider_range
 from certune.testing import StepFamily, StepInstance
@@ -169,6 +170,69 @@ def test_folds_of_the_same_rows_promise_nothing(plain):
     findings = findings_of(plain[0], shared_rows=True)
     assert findings.guarantee is None and findings.cross_validation is None
     assert "share their rows" in said(findings, "not seen").text
+
+
+def test_folds_are_called_folds_and_held_out_rows_rows():
+    X, y = np.arange(40.0).reshape(-1, 1) % 7, np.arange(40) % 2
+    family = ct.RegularizedLogistic(standardize=True)
+    result = ct.tune(family, ct.folds(X[:32], y[:32], cv=4))
+    rows = ct.ClassificationInstance(X[:32], y[:32], X[32:], y[32:], name="8 held-out rows")
+    findings = findings_of(result, result.evaluate([rows]), shared_rows=True)
+    assert "over 4 folds" in said(findings, "use").text
+    assert "these 4 folds" in said(findings, "proved").text
+    assert "rows it has not seen" in said(findings, "not seen").question
+    assert "on 8 held-out rows" in [figure.words for figure in key_figures(findings)]
+    page = page_of(findings)
+    assert "<h2>Folds</h2>" in page and "<h2>Fold by fold</h2>" in page
+    assert "4 folds, " in page and "instance by instance" not in page.lower()
+
+
+def test_a_default_is_equal_up_to_the_gap_among_the_key_figures_too(plain):
+    best = plain[1].best_value
+    findings = replace(plain[1], gap=1e-8, defaults={"weakest": best + 4e-17, "other": best - 0.1})
+    assert said(findings, "better than").text.startswith(
+        "Not at all: a default is as good, weakest"
+    )
+    assert [(f.value, f.words) for f in key_figures(findings)][2] == (
+        "equal",
+        "to weakest, a default",
+    )
+    far = replace(findings, defaults={"weakest": best + 1e-3})
+    assert [f.words for f in key_figures(far)][2] == "worse than weakest"
+
+
+def test_nothing_is_said_of_importance_where_the_map_is_open():
+    rectangles = [(0, 0.5, 0, 1), (0.5, 0.8, 0, 1), (0.8, 1, 0, 1)]
+    assert importance_of(ct.CellMap(("a", "b"), rectangles, (0, 1, 1), (0, 1, 2))) == ()
+    thin = [(0, 0.5, 0, 1), (0.5, 0.95, 0, 1), (0.95, 1, 0, 1)]
+    assert importance_of(ct.CellMap(("a", "b"), thin, (0, 1, 1), (0, 1, 2)))
+
+
+@pytest.mark.parametrize(("width", "drawn"), [(0.3, True), (0.7, False)])
+def test_a_map_that_is_open_is_said_to_be(plain, width, drawn):
+    outlines = ((0, 0, width, 0, width, 1, 0, 1), (width, 0, 1, 0, 1, 1, width, 1))
+    cells = CellsFinding(("a", "b"), outlines, (0.0, 1.0), (1.0, 1.0))
+    assert cells.open_share == pytest.approx(width)
+    page = page_of(replace(plain[1], cells=cells, importance=()))
+    assert ('id="cells"' in page) == drawn and 'id="importance"' not in page
+    told = "30 % of the map are known between bounds only" if drawn else "Too little of the map"
+    assert told in page
+
+
+def test_options_of_the_command_line_are_not_torn(plain):
+    findings = findings_of(plain[0], shared_rows=True)
+    assert "with <code>--holdout 0.25</code>." in page_of(findings)
+
+
+def test_of_the_instances_that_are_needed_the_fewest_come_first(plain):
+    needed = tuple(
+        {"n_instances": n, "purpose": purpose, "estimate": False, "label": f"R{n}"}
+        for n, purpose in ((50, "one"), (10**12, "two"), (70, "two"), (60, "one"))
+    )
+    page = page_of(replace(plain[1], needed=needed))
+    table, others = page.split("Larger numbers by other results")
+    assert ">50<" in table and ">70<" in table and ">60<" not in table
+    assert ">60<" in others and ">1,000,000,000,000<" in others
 
 
 def test_importance_is_the_exact_variance_of_the_landscape():

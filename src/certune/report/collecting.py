@@ -40,6 +40,8 @@ from certune.space import LogReal
 # Curves of single instances need fewer places than the landscape.
 PLACES_OF_INSTANCES, PLACES_OF_LANDSCAPE = 120, 600
 ROBUST_SHARE = 0.01
+# Of a map, so much may be open for statements about the whole of it.
+MOST_OPEN = 0.1
 # Places of the two points of Gauss in an interval.
 GAUSS = (0.5 - 0.5 / 3**0.5, 0.5 + 0.5 / 3**0.5)
 PACKAGES = ("certune", "numpy", "scipy", "scikit-learn", "python-flint")
@@ -479,8 +481,13 @@ def importance_of(cells: CellMap) -> tuple[dict[str, Any], ...]:
     """Return the share of the landscape's variance that each of two parameters has alone.
 
     The functional analysis of variance on the true landscape, by integration over its cells: no
-    setting is sampled. Slivers that are not decided count with the middle of their bounds.
+    setting is sampled. Slivers that are not decided count with the middle of their bounds; where
+    they are more than slivers there is no answer.
     """
+    is_open = [low != high for low, high in zip(cells.lower, cells.upper, strict=True)]
+    open_area = float(cells.areas @ np.array(is_open))
+    if open_area > MOST_OPEN * float(cells.areas.sum()):
+        return ()
     values = np.array(
         [float(low + high) / 2 for low, high in zip(cells.lower, cells.upper, strict=True)]
     )

@@ -170,6 +170,18 @@ class CellsFinding:
     lower: tuple[float, ...]
     upper: tuple[float, ...]
 
+    @property
+    def open_share(self) -> float:
+        """How much of the plane is known between bounds only."""
+        areas = [_area(outline) for outline in self.outlines]
+        rows = zip(areas, self.lower, self.upper, strict=True)
+        return sum(area for area, low, high in rows if low != high) / sum(areas)
+
+
+def _area(outline: Sequence[float]) -> float:
+    x, y = outline[::2], outline[1::2]
+    return 0.5 * abs(sum(x[i - 1] * y[i] - x[i] * y[i - 1] for i in range(len(x))))
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -241,6 +253,11 @@ class Findings:
     def n_instances(self) -> int:
         """Number of instances that were tuned on."""
         return self.n_streamed or len(self.instances)
+
+    @property
+    def noun(self) -> str:
+        """What one of the instances is to whoever gave them: folds of one table are no others."""
+        return "fold" if self.shared_rows else "instance"
 
     @property
     def best_default(self) -> tuple[str, float] | None:

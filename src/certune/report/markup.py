@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -181,6 +182,11 @@ def table_markup(
     )
 
 
+def _with_options(text: str) -> str:
+    """Text in which the options of the command line are never torn at their dashes."""
+    return re.sub(r"(?<!\S)--[a-z][a-z-]*(?: \d[\d.]*\d)?", r"<code>\g<0></code>", text_of(text))
+
+
 def _listing(text: str) -> str:
     """Code that can be reached by keys, since it scrolls where it is too wide."""
     return f'<pre tabindex="0"><code>{text_of(text)}</code></pre>'
@@ -193,7 +199,7 @@ def verdict_section(answers: Iterable[Answer], figures: Iterable[KeyFigure]) -> 
         source = f'<p class="source">{text_of(answer.source)}</p>' if answer.source else ""
         items.append(
             f'<li class="{answer.tone}"><h3>{text_of(answer.question)}</h3>'
-            f"<p>{text_of(answer.text)}</p>{source}</li>"
+            f"<p>{_with_options(answer.text)}</p>{source}</li>"
         )
     first = "".join(
         f"<div><dt>{text_of(figure.words)}</dt><dd>{text_of(figure.value)}</dd></div>"

@@ -24,6 +24,7 @@ from certune.report.markup import (
 from certune.report.tables import table_of_instances
 from certune.report.verdict import (
     count_of,
+    held_out_words,
     key_figures,
     shown,
     shown_estimate,
@@ -33,6 +34,8 @@ from certune.report.verdict import (
 
 # So many instances of a fold are told by name.
 NAMES_OF_FOLD = 1
+# A map of which more than this share is open is no picture of anything.
+MOST_OPEN_OF_MAP = 0.5
 
 
 def write_report(path: str | PathLike[str], findings: Findings) -> None:
@@ -66,7 +69,7 @@ def page_of(findings: Findings) -> str:
     ]
     about = (
         f'<span class="status {tone}">{text_of(findings.status)}</span> '
-        f"{count_of(findings.n_instances, 'instance')}, {findings.elapsed:.1f} s, "
+        f"{count_of(findings.n_instances, findings.noun)}, {findings.elapsed:.1f} s, "
         f"{text_of(findings.created)}"
     )
     return framed(
@@ -96,9 +99,9 @@ def _landscape(findings: Findings) -> str:
     )
     line = "" if findings.n_free == 1 else ", along a line through the best setting"
     caption = (
-        f"Exact {findings.measure} of {count_of(findings.n_finished, 'instance')}{line}. Shaded: "
-        "the optimal set, and the widest plateau. Hover for values, drag the slider or pinch to "
-        "zoom, press a name to hide it."
+        f"Exact {findings.measure} of {count_of(findings.n_finished, findings.noun)}{line}. "
+        "Shaded: the optimal set, and the widest plateau. Hover for values, drag the slider or "
+        "pinch to zoom, press a name to hide it."
     )
     note = ""
     if findings.n_free > 2:
@@ -114,8 +117,8 @@ def _strip(findings: Findings) -> str:
     if not any(item.curve for item in findings.instances):
         return ""
     label = (
-        f"One row for each instance, coloured by its {findings.score}; the same numbers are in the "
-        "table of instances"
+        f"One row for each {findings.noun}, coloured by its {findings.score}; the same "
+        f"numbers are in the table of {findings.noun}s"
     )
     values = [
         value
@@ -127,10 +130,10 @@ def _strip(findings: Findings) -> str:
         max(values), min(values)
     )  # fmt: skip
     caption = (
-        f"{_capital(findings.score)} of every instance, from {shown(worst)} (dark) to "
+        f"{_capital(findings.score)} of every {findings.noun}, from {shown(worst)} (dark) to "
         f"{shown(best)} (bright), brighter is better. A click shows the function in the landscape."
     )
-    return f"""<section><h2>Instances</h2>
+    return f"""<section><h2>{_capital(findings.noun)}s</h2>
 <div class="controls"><label for="order">Order</label>
 <select id="order"><option value="given">as given</option><option value="tuned">best first</option>
 <option value="missed">most is missed first</option><option value="name">by name</option></select>
@@ -142,12 +145,25 @@ def _strip(findings: Findings) -> str:
 def _cells(findings: Findings) -> str:
     if findings.cells is None:
         return ""
+    title, open_share = "<h2>Map of two parameters</h2>", findings.cells.open_share
+    if open_share > MOST_OPEN_OF_MAP:
+        return (
+            f"<section>{title}<p>Too little of the map was known in the time of a report: "
+            "certune.cell_map(family, instances) takes the time that it needs, and "
+            "report(path, cells=) shows it.</p></section>"
+        )
     names = findings.cells.names
     label = f"Map of the {findings.measure} over {names[0]} and {names[1]}"
     caption = (
         f"{_capital(findings.measure)}, brighter is better; framed: the optimum. Pale slivers are "
         "known between bounds."
     )
+    picture = figure_of("cells", label, caption)
+    if not findings.importance:
+        return (
+            f"<section>{title}{picture}<p>How much each parameter matters is not stated: "
+            f"{100 * open_share:.2g} % of the map are known between bounds only.</p></section>"
+        )
     shares = [(row["name"], f"{100 * row['share']:.3g} %") for row in findings.importance]
     table = table_markup("Share of the variance", ("parameter", "share"), shares)
     bars = figure_of(
@@ -156,10 +172,7 @@ def _cells(findings: Findings) -> str:
         "How much each parameter matters: exact variance of the landscape, no sampling.",
         low=True,
     )
-    return (
-        f"<section><h2>Map of two parameters</h2>{figure_of('cells', label, caption)}"
-        f"<h3>Importance</h3>{bars}{table}</section>"
-    )
+    return f"<section>{title}{picture}<h3>Importance</h3>{bars}{table}</section>"
 
 
 PORTRAITS = {
@@ -212,8 +225,8 @@ def _held_out(findings: Findings) -> str:
         rows.append((name, shown(value), shown(held.defaults.get(name)), told))
     columns = (
         "setting",
-        f"{findings.n_instances} tuning instances",
-        f"{len(held.instances)} held out",
+        f"{findings.n_instances} tuning {findings.noun}s",
+        held_out_words(findings) if findings.shared_rows else f"{len(held.instances)} held out",
         "advantage of the tuned setting" + " (95 %)" * several,
     )
     interval = ""
@@ -232,7 +245,8 @@ def _held_out(findings: Findings) -> str:
     )  # fmt: skip
     notes = "".join(f"<p>Note: {text_of(note)}.</p>" for note in held.notes)
     table = table_markup(_capital(findings.measure), columns, rows)
-    return f"<section><h2>Held-out instances</h2>{interval}{table}{figure}{notes}</section>"
+    unseen = "rows" if findings.shared_rows else "instances"
+    return f"<section><h2>Held-out {unseen}</h2>{interval}{table}{figure}{notes}</section>"
 
 
 def _expectation(findings: Findings) -> str:
@@ -338,10 +352,10 @@ def _instances(findings: Findings) -> str:
                 ),
             )
         )
-    columns = ("instance", "tuned", *names)
+    columns = (findings.noun, "tuned", *names)
     if alone:
         columns += ("best for it alone", f"its best {findings.axis.name}")
-    title = f"{_capital(findings.score)} of every instance; press a title to sort"
+    title = f"{_capital(findings.score)} of every {findings.noun}; press a title to sort"
     table = table_markup(title, columns, rows, sortable=True) if rows else ""
     if findings.failures:
         table += table_markup(
@@ -355,12 +369,17 @@ def _instances(findings: Findings) -> str:
             (item.name, shown(item.tuned), *(shown(item.defaults.get(name)) for name in names))
             for item in findings.held_out.instances
         ]
+        unseen = "rows" if findings.shared_rows else "instances"
         held = table_markup(
-            "Held-out instances", ("instance", "tuned", *names), others, sortable=True
+            f"Held-out {unseen}",
+            ("what" if findings.shared_rows else "instance", "tuned", *names),
+            others,
+            sortable=True,
         )
     if not table and not held:
         return ""
-    return f"<section><h2>Instance by instance</h2>{table}{held}</section>"
+    noun = findings.noun
+    return f"<section><h2>{_capital(noun)} by {noun}</h2>{table}{held}</section>"
 
 
 def _proof(findings: Findings) -> str:
@@ -392,17 +411,23 @@ def _proof(findings: Findings) -> str:
         assumed = "".join(f"<li>{text_of(item)}</li>" for item in findings.guarantee["assumptions"])
         parts.append(f"<details><summary>Assumptions</summary><ul>{assumed}</ul></details>")
     if findings.needed:
-        sizes = [
-            (
+        first: dict[str, tuple[str, ...]] = {}
+        others = []
+        for item in sorted(findings.needed, key=lambda item: item["n_instances"]):
+            row = (
                 f"{item['n_instances']:,}",
                 item["purpose"].replace("epsilon", shown(findings.needed_epsilon)),
                 ("estimate, " if item["estimate"] else "") + item["label"],
             )
-            for item in findings.needed
-        ]
-        parts.append(
-            table_markup("Instances needed", ("instances", "for", "by"), sizes, text=("for", "by"))
-        )
+            if first.setdefault(item["purpose"], row) is not row:
+                others.append(row)
+        columns = ("instances", "for", "by")
+        parts.append(table_markup("Instances needed", columns, [*first.values()], text=columns[1:]))
+        if others:
+            table = table_markup("By other results", columns, others, text=columns[1:])
+            parts.append(
+                f"<details><summary>Larger numbers by other results</summary>{table}</details>"
+            )
     return f"<section><h2>Proof and guarantees</h2>{''.join(parts)}</section>"
 
 

@@ -72,7 +72,9 @@ def _print_answers(console: Console, answers: Sequence[Answer]) -> None:
 
     for answer in answers:
         console.print(f"{MARKS[answer.tone]} [bold]{escape(answer.question)}[/]")
-        for line in textwrap.wrap(answer.text, max(console.width - 2, NARROWEST)):
+        for line in textwrap.wrap(
+            answer.text, max(console.width - 2, NARROWEST), break_on_hyphens=False
+        ):
             console.print(f"  {escape(line)}", highlight=False)
     console.print()
 
@@ -105,9 +107,11 @@ def _settings(findings: Findings) -> Table:
     held = findings.held_out
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(findings.measure)
-    table.add_column(f"{findings.n_instances} tuning", justify="right")
+    n_tuning = f"{findings.n_instances} {'folds' if findings.shared_rows else 'tuning'}"
+    table.add_column(n_tuning, justify="right")
     if held is not None:
-        table.add_column(f"{len(held.instances)} held out", justify="right")
+        several = not findings.shared_rows or len(held.instances) > 1
+        table.add_column(f"{len(held.instances)} " * several + "held out", justify="right")
     rows = [("tuned", findings.best_value, None if held is None else held.value)]
     rows += [
         (name, value, None if held is None else held.defaults.get(name))

@@ -63,18 +63,39 @@ def key_figures(findings: Findings) -> list[KeyFigure]:
         gain = findings.advantage(value)
         word = "better than" if gain > 0 else "worse than"
         figures.append(
-            KeyFigure(shown(abs(gain), 3), f"{word} {name}")
-            if gain
-            else KeyFigure("equal", f"to {name}, a default")
+            KeyFigure("equal", f"to {name}, a default")
+            if equals_default(findings)
+            else KeyFigure(shown(abs(gain), 3), f"{word} {name}")
         )
     if findings.held_out is not None:
-        held = findings.held_out
-        n = count_of(len(held.instances), "held-out instance")
-        figures.append(KeyFigure(shown(held.value), f"on {n}"))
+        words = f"on {held_out_words(findings)}"
+        figures.append(KeyFigure(shown(findings.held_out.value), words))
     if findings.n_free == 1:
         share = findings.axis.share(*findings.plateau)
         figures.append(KeyFigure(_percent(share), "of the range is nearly as good"))
     return figures
+
+
+def equals_default(findings: Findings) -> bool:
+    """Tell whether the best default is as good as the optimum, as far as that is known.
+
+    Scores with an error are equal up to the gap: the end of a range may be a default as well.
+    """
+    if findings.best_default is None:
+        return False
+    gain = findings.advantage(findings.best_default[1])
+    return gain == 0 or (findings.status == "OPTIMAL" and abs(gain) <= findings.gap)
+
+
+def held_out_words(findings: Findings) -> str:
+    """What was held out: its number, or its name if it is a part of a table."""
+    held = findings.held_out
+    assert held is not None
+    if held.groups:
+        return count_of(len(held.groups), "held-out table")
+    if findings.shared_rows and len(held.instances) == 1:
+        return held.instances[0].name
+    return count_of(len(held.instances), f"held-out {findings.noun}")
 
 
 def verdict(findings: Findings) -> list[Answer]:
@@ -168,7 +189,7 @@ def _recommended(findings: Findings) -> Answer:
     return Answer(
         "What should I use?",
         f"{shown_params(findings.best_params)}: {findings.measure} "
-        f"{shown(findings.best_value)} over {count_of(findings.n_instances, 'instance')}.",
+        f"{shown(findings.best_value)} over {count_of(findings.n_instances, findings.noun)}.",
         "good",
     )
 
@@ -176,7 +197,7 @@ def _recommended(findings: Findings) -> Answer:
 def _proved(findings: Findings) -> Answer:
     where = _range(findings)
     comparison = "above" if findings.greater_is_better else "below"
-    n = count_of(findings.n_instances, "instance")
+    n = count_of(findings.n_instances, findings.noun)
     which = "this" if findings.n_instances == 1 else "these"
     if findings.status == "OPTIMAL":
         within = f" (up to {findings.gap:.1g})" if findings.gap else ""
@@ -212,8 +233,7 @@ def _better(findings: Findings) -> Answer | None:
     question = "How much better than the defaults?"
     name, value = best
     gain = findings.advantage(value)
-    # Scores with an error are equal up to the gap: the end of a range may be a default as well.
-    is_equal = gain == 0 or (findings.status == "OPTIMAL" and abs(gain) <= findings.gap)
+    is_equal = equals_default(findings)
     equal = [
         other
         for other, score in findings.defaults.items()
@@ -227,7 +247,7 @@ def _better(findings: Findings) -> Answer | None:
         text = f"Not at all: {count} as good, {', '.join(equal)} ({shown(value)}).{rest}"
         return Answer(question, text, "plain")
     if gain > 0:
-        where = f"the best default, {name} ({shown(value)}), on the tuning instances"
+        where = f"the best default, {name} ({shown(value)}), on the tuning {findings.noun}s"
         lost = -findings.advantage(value, findings.robust_value)
         if is_spike(findings) and lost >= 0:
             worse = f"is worse than it by {shown(lost, 2)}" if lost else "is only as good"
@@ -250,13 +270,15 @@ def _better(findings: Findings) -> Answer | None:
     remedy = "use that" if is_other else "use it, or widen the range"
     text = (
         f"It is not: {name}, {what}, reaches {shown(value)} and is better by {shown(-gain, 3)} on "
-        f"the tuning instances: {remedy}.{rest}"
+        f"the tuning {findings.noun}s: {remedy}.{rest}"
     )
     return Answer(question, text, "warning")
 
 
 def _held_out(findings: Findings) -> Answer:
-    question, held = "Is that clear on instances it has not seen?", findings.held_out
+    held = findings.held_out
+    unseen = "rows" if findings.shared_rows else "instances"
+    question = f"Is that clear on {unseen} it has not seen?"
     if held is None:
         found = findings.cross_validation
         if found is None and findings.shared_rows:

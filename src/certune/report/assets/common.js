@@ -96,7 +96,7 @@ const certune = (function () {
     }, extra);
   }
   const zoom = () => [{ type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl" }, {
-    type: "slider", filterMode: "none", height: 22, bottom: 6, textStyle: { color: colour("soft") },
+    type: "slider", show: !root.classList.contains("paper"), filterMode: "none", height: 22, bottom: 6, textStyle: { color: colour("soft") },
     labelFormatter: (v) => shown(v, 4), showDataShadow: false, brushSelect: false,
   }];
 
@@ -197,8 +197,12 @@ const certune = (function () {
   document.getElementById("theme").addEventListener("click", () => { chosen = root.dataset.theme === "dark" ? "light" : "dark"; applyTheme(); });
   let pending = null;
   window.addEventListener("resize", () => { clearTimeout(pending); pending = setTimeout(draw, 120); });
-  window.addEventListener("beforeprint", () => { const before = chosen; chosen = "light"; applyTheme(); chosen = before; });
-  window.addEventListener("afterprint", applyTheme);
+  // The width of paper is not told before it is too late: pictures are drawn for a fixed one, in light.
+  window.addEventListener("beforeprint", () => {
+    const before = chosen;
+    chosen = "light"; root.classList.add("paper"); applyTheme(); chosen = before;
+  });
+  window.addEventListener("afterprint", () => { root.classList.remove("paper"); applyTheme(); });
   const written = (id) => document.getElementById(id).textContent;
   document.getElementById("save-json").addEventListener("click", () => save("findings.json", "application/json", written("findings")));
   const table = document.getElementById("save-csv");
