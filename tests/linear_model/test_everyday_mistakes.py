@@ -242,11 +242,14 @@ def test_a_missing_weight_is_named_by_its_row(estimator):
 def test_an_interrupted_fit_leaves_no_model_of_some_folds(model):
     rows = np.random.default_rng(0).normal(size=(240, 10))
     targets = (rows.sum(axis=1) + rows[:, 0] ** 3 > 0.0).astype(int)
-    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    # Background jobs of a shell ignore Ctrl-C, and so would the fit.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
             model.fit(rows, targets)
     finally:
         timer.cancel()
+        signal.signal(signal.SIGINT, before)
     assert not hasattr(model, "coef_")

@@ -203,6 +203,11 @@ class Slow(StepFamily):
             threading.Timer(0.1, os.kill, ADDRESSED).start()
             while True:
                 pass
+        if instance.name == "greedy":
+            os.kill(*ADDRESSED)
+            sum(range(5 * 10**7))  # keeps the interpreter lock all the time
+            while True:
+                pass
         return super().dual(instance, along)
 
 instances = [StepInstance((0.5,), (Fraction(0), Fraction(1)), name=n) for n in sys.argv[3:]]
@@ -224,6 +229,11 @@ def signalled(*arguments):
 @pytest.mark.parametrize("n_jobs", ["1", "2"])
 def test_signals_keep_what_is_finished(name, n_jobs):
     ended = signalled(name, n_jobs, "a", "b", "slow", "c")
+    assert (ended.returncode, ended.stdout) == (0, "INTERRUPTED 2\n"), ended.stderr
+
+
+def test_a_signal_arrives_while_a_worker_keeps_the_interpreter_to_itself():
+    ended = signalled("SIGTERM", "2", "a", "b", "greedy", "c")
     assert (ended.returncode, ended.stdout) == (0, "INTERRUPTED 2\n"), ended.stderr
 
 

@@ -258,7 +258,7 @@ def test_timeout_is_honoured(timeout):
     result = ct.tune(Slow(), instances, timeout=timeout)
     elapsed = time.perf_counter() - started
     assert result.status is ct.Status.TIME_LIMIT
-    assert elapsed < 1.05 * timeout + 0.1  # a loaded machine may need a moment more
+    assert elapsed < timeout + 1.0  # a loaded machine may need a moment; all boxes take minutes
     assert result.upper_bound_exact >= best_mean(instances)
 
 

@@ -293,8 +293,9 @@ class _Tray:
     ----------
     pending : dict of int to object
         Items in work, by their numbers.
-    arrivals : SimpleQueue
-        What workers send back.
+    arrivals : Queue
+        What workers send back. Not a `SimpleQueue`: that of Python 3.11 waits for ever where a signal
+        interrupts it and the interpreter lock comes back only after the timeout.
     suspects : deque
         Batches that were in work when a worker was lost. They are tried again one at a time, and
         halved when they are lost alone, so that in the end a loss tells whose it is.
@@ -304,7 +305,7 @@ class _Tray:
         self.function = function
         self._grain = grain
         self.pending: dict[int, Any] = {}
-        self.arrivals: queue.SimpleQueue[_Message] = queue.SimpleQueue()
+        self.arrivals: queue.Queue[_Message] = queue.Queue()
         self.suspects: deque[list[Item]] = deque()
         self.empty = False
         self._alone = False
