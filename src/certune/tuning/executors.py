@@ -294,8 +294,8 @@ class _Tray:
     pending : dict of int to object
         Items in work, by their numbers.
     arrivals : Queue
-        What workers send back. Not a `SimpleQueue`: that of Python 3.11 waits for ever where a signal
-        interrupts it and the interpreter lock comes back only after the timeout.
+        What workers send back. Not a `SimpleQueue`: that of Python 3.11 waits for ever where a
+        signal interrupts it and the interpreter lock comes back only after the timeout.
     suspects : deque
         Batches that were in work when a worker was lost. They are tried again one at a time, and
         halved when they are lost alone, so that in the end a loss tells whose it is.
