@@ -2,6 +2,7 @@
 from . import datasets, guarantees, linear_model, online, pfaffian, testing
 from .aggregates import CVaR, Quantile
 from .box import Box
+from .cli.verifying import verify
 from .data import folds, from_csv, from_frame, labeling_folds, read_stream, save_instances
 from .dual import CellMap, PiecewiseFunction, PiecewisePolynomial, mean
 from .errors import (
@@ -88,7 +89,6 @@ from .tuning import (
     load,
     tune,
     tune_stream,
-    verify,
 )
 
 __version__: str

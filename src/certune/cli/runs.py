@@ -99,20 +99,17 @@ def verify(run: Path, as_json: bool) -> None:
 
     Exit code 0 if every claim holds, 3 if one does not.
     """
+    from certune.cli import verifying
     from certune.cli.run_folder import CERTIFICATE, SCENARIO
-    from certune.cli.running import read_problem
-    from certune.cli.scenario import read_scenario
-    from certune.tuning import verify as verify_certificate
 
-    for name in (SCENARIO, CERTIFICATE):
-        if not (run / name).is_file():
-            raise InputError(
-                f"{run} has no {name}: there is nothing to verify; make a run with certune tune "
-                f"... --out {run}"
-            )
-    problem = read_problem(read_scenario(run / SCENARIO))
+    if not (run / CERTIFICATE).is_file():
+        missing = CERTIFICATE if (run / SCENARIO).is_file() else SCENARIO
+        raise InputError(
+            f"{run} has no {missing}: there is nothing to verify; make a run with certune tune "
+            f"... --out {run}"
+        )
     try:
-        found = verify_certificate(run / CERTIFICATE, problem.family, problem.tuning)
+        found = verifying.verify(run)
     except CertificateError as error:
         _say(as_json, False, str(error))
         sys.exit(NOT_VERIFIED)

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +23,7 @@ from certune.errors import CertificateError, InputError
 from certune.families.base import Family
 from certune.files import read_text
 from certune.guarantees.records import counted
+from certune.runs.directory import read_events
 from certune.scores import Score
 from certune.stages import stage
 from certune.tuning.box_certificate import BoxCertificate
@@ -36,7 +38,6 @@ from certune.tuning.instances import checked_family, checked_instances, instance
 from certune.tuning.origin import check_origin, in_order
 from certune.tuning.proofs import Case, check_runs, check_windows, demand
 from certune.tuning.schema import shown
-from certune.tuning.sealed import SealedCertificate
 
 AnyCertificate: TypeAlias = Certificate | BoxCertificate | ChoiceCertificate
 
@@ -100,63 +101,24 @@ def verify(
     family: Family | Choice,
     instances: Any,
 ) -> VerificationReport | BoxVerificationReport | ChoiceVerificationReport:
-    """Check every claim of a certificate.
+    """Check every claim of a certificate; see `certune.verify`, which finds what is not given.
 
     Parameters
     ----------
     certificate : Certificate, BoxCertificate, ChoiceCertificate or path
-        From :attr:`TuningResult.certificate` or :meth:`Certificate.load`; or the path of its file,
-        or of the run directory that has it.
+        From a result, or the path of its file, or of the run directory that has it.
     family : Family or Choice
         What was tuned.
     instances : iterable
         The instances it was tuned on, in any order; for a choice, as they were given to it.
 
-    Returns
-    -------
-    VerificationReport, BoxVerificationReport or ChoiceVerificationReport
-        Counts of what was checked.
-
     Raises
     ------
     CertificateError
         At the first thing that is wrong.
-
-    Notes
-    -----
-    In this order: the form of the certificate and its checksum; the fingerprints of family and
-    instances; the range of settings; that every stored function covers it; that maximum, maximisers
-    and upper bound follow from the stored functions, by an algorithm that shares no code with the
-    one that made them; that plain runs in the middle and at both ends of every piece have its
-    value; and that the functions are found again when the domain is cut in the middles of the
-    pieces. There every value that a fresh function has, and every bound that it gives in a gap,
-    must be what the certificate says; where a fresh gap is not inside of one of the certificate,
-    the part that sticks out is proved once more by itself. So a certificate can say less than could
-    be known, by wider gaps with wider bounds in them, and is then accepted with the weaker claims
-    that follow; it cannot say more. Instances which it does not cover count with the largest
-    utility there is.
-
-    Functions with smooth pieces have errors, which the family states: their claims are proved
-    again as inequalities, and runs and fresh functions must agree up to these errors and four times
-    the tolerance of the family.
-
-    For several parameters: the best setting lies in the space, and plain runs there give the best
-    value; the boxes follow from the cuts, and cover the space; the bound of every box is proved
-    again from the instances alone, and plain runs at its centre stay below it.
-
-    For a choice: the certificate of every alternative, and that the claims follow from them.
-
-    Values of plain runs may differ from claims by the tolerance of the family, which is 0 for
-    utilities that are rational numbers. Time grows with the size of the certificate.
     """
     started = time.perf_counter()
-    if isinstance(certificate, (str, os.PathLike)):
-        certificate = load_certificate(certificate)
-    if not isinstance(certificate, SealedCertificate):
-        raise CertificateError(
-            f"Expected a Certificate, got {certificate!r}: pass result.certificate, or the path of "
-            "its file or run directory."
-        )
+    certificate = checked_certificate(certificate)
     if isinstance(family, Family) and family.space.discrete:
         family = Slices(family)
     if isinstance(certificate, ChoiceCertificate) or isinstance(family, Choice):
@@ -196,14 +158,23 @@ def verify(
     )
 
 
+def checked_certificate(certificate: object) -> AnyCertificate:
+    """Return a certificate, read from its file or from a run directory if this is a path."""
+    if isinstance(certificate, (str, os.PathLike)):
+        return load_certificate(certificate)
+    if not isinstance(certificate, (Certificate, BoxCertificate, ChoiceCertificate)):
+        raise CertificateError(
+            f"Expected a Certificate, got {certificate!r}: pass result.certificate, or the path of "
+            "its file or run directory."
+        )
+    return certificate
+
+
 def load_certificate(path: str | os.PathLike[str]) -> AnyCertificate:
     """Read a certificate of any kind from its file or from a run directory."""
     file = Path(path) / "certificate.json" if os.path.isdir(path) else Path(path)
     if os.path.isdir(path) and not os.path.lexists(file):
-        raise CertificateError(
-            f"cannot read {file}: there is none, as long as no run has ended in the folder; runs "
-            "over streams have none at all."
-        )
+        raise CertificateError(f"cannot read {file}: {_why_there_is_none(Path(path))}.")
     try:
         start = read_text(file)[:200]
     except InputError as error:
@@ -213,6 +184,26 @@ def load_certificate(path: str | os.PathLike[str]) -> AnyCertificate:
         if json.dumps(kind.FORMAT_NAME).encode("ascii") in start:
             return kind.load(file)
     return Certificate.load(file)
+
+
+def _why_there_is_none(folder: Path) -> str:
+    """Say why a folder has no certificate, and what can be done."""
+    stream = None
+    with suppress(InputError):
+        for event in read_events(folder):
+            if isinstance(event, dict) and event.get("event") == "started":
+                stream = event.get("stream")
+    if stream is None:
+        return (
+            "there is none, as long as no run has ended in the folder; the same call of tune goes "
+            "on with it"
+        )
+    return (
+        f"the folder keeps a stream over {stream}, which has no certificate, because functions of "
+        "single instances are not kept; certune.load reads its sums, each with a checksum of its "
+        "own, the same stream in a new folder computes them again, and certune.tune makes a "
+        "certificate of instances that fit into memory"
+    )
 
 
 def _check_functions(certificate: Certificate, family: Family, n_instances: int) -> None:
