@@ -16,6 +16,7 @@ import pytest
 
 import certune as ct
 from certune.pfaffian import exp, log, program, sqrt
+from certune.pfaffian.decisions import SymbolicValueError
 from certune.testing import check_family
 
 A = ct.Real("a", -1, 1)
@@ -93,19 +94,40 @@ def looks_at_types(x, parameters):
     return 1 if isinstance(parameters["a"], float) else 0
 
 
-def test_what_tracing_cannot_see_does_not_verify():
+def asks_an_array(x, parameters):
+    return 1 if np.array([parameters["a"]]).dtype == float else 0
+
+
+def catches_what_numpy_raises(x, parameters):
+    try:
+        median = np.quantile([parameters["a"], 0.5], 0.5)
+    except Exception:
+        return 0
+    return 1 if median >= -1 else 0
+
+
+PLANE = ct.ParameterSpace((A, ct.Real("b", 0, 1)))
+
+
+@pytest.mark.parametrize("space", [A, PLANE], ids=["line", "plane"])
+@pytest.mark.parametrize(
+    "program", [looks_at_types, asks_an_array, catches_what_numpy_raises], ids=lambda f: f.__name__
+)
+def test_what_tracing_cannot_see_is_neither_optimal_nor_verified(program, space, monkeypatch):
     """The second path, on plain floats, finds what depends on the type of the parameter."""
-    family = ct.ProgramFamily(looks_at_types, A)
+    family = ct.ProgramFamily(program, space)
+    with pytest.raises(
+        ct.TuningError, match=r"gives 0\.0 traced, and 1\.0 on plain floats"
+    ) as held:
+        ct.tune(family, [0])
+    assert held.value.result.status is ct.Status.FAILED
+    monkeypatch.setattr(ct.tuning.evaluation, "_check_on_floats", lambda *_: None)
     result = ct.tune(family, [0])
     with pytest.raises(ct.CertificateError, match=r"on plain floats the program gives 1\.0"):
         ct.verify(result.certificate, family, [0])
-    with pytest.raises(AssertionError, match="plain floats"):
-        check_family(family, [0])
-    plane = ct.ParameterSpace((A, ct.Real("b", 0, 1)))
-    family = ct.ProgramFamily(looks_at_types, plane)
-    result = ct.tune(family, [0])
-    with pytest.raises(ct.CertificateError, match=r"on plain floats the program gives 1\.0"):
-        ct.verify(result.certificate, family, [0])
+    if space is A:
+        with pytest.raises(AssertionError, match="plain floats"):
+            check_family(family, [0])
 
 
 def cancelling(x, parameters):
@@ -255,6 +277,50 @@ def test_plateaus_that_differ_by_rounding_are_reported():
     assert "best up to rounding" in str(result)
 
 
+def catches_a_refusal(x, parameters):
+    try:
+        value = math.exp(parameters["a"])
+    except TypeError:
+        return 1
+    return 1 if value > x else 0
+
+
+def catches_any_exception(x, parameters):
+    """Near x the sweep has to look again, which is no exception of the program."""
+    a = parameters["a"]
+    try:
+        return 1 if (a - x) ** 2 * exp(a) > 0 and exp(a) >= exp(x) else 0
+    except Exception:
+        return 0.5
+
+
+def test_a_program_cannot_catch_what_it_is_refused():
+    """It would go another way than on numbers."""
+    family = ct.ProgramFamily(catches_a_refusal, A)
+    with pytest.raises(SymbolicValueError, match="the parameter a has no float value"):
+        family.dual(0.5)
+    for x in (0.3, 0.0, 0.7):
+        dual = ct.ProgramFamily(catches_any_exception, A).dual(x)
+        assert dual.values.tolist() == [0.0, 1.0]
+        assert dual.breakpoints[0].tolist() == pytest.approx([x, x])
+
+
+def impossible_branch(x, parameters):
+    a, b = parameters["a"], parameters["b"]
+    above, below = 4 * a * b > 1, a * b <= 0.25
+    if above and below:
+        raise RuntimeError("never")
+    return 1 if above else 0
+
+
+def test_a_branch_that_nobody_takes_may_raise_anything():
+    family = ct.ProgramFamily(impossible_branch, PLANE)
+    result = ct.tune(family, [0])
+    assert (result.status, result.best_value) == (ct.Status.OPTIMAL, 1.0)
+    line = ct.Segment({"a": 0.1, "b": 0.0}, {"a": 0.9, "b": 1.0})
+    assert family.dual(0, line).max() == 1.0
+
+
 @program
 def decorated(x, parameters):
     return 1 if parameters["a"] / 3 * 3 >= x else 0
@@ -329,9 +395,12 @@ def test_numbers_of_a_program_do_not_grow_without_end():
         lambda x, p: 0 if hasattr(p["a"], "error") or hasattr(p["a"], "to_text") else 1,
     ],
 )
-def test_a_program_that_looks_at_the_type_of_its_parameters_is_not_verified(program):
+def test_a_program_that_looks_at_the_type_of_its_parameters_is_refused(program, monkeypatch):
     """Traced it does something else than by itself, which only Python's own floats show."""
     family = ct.ProgramFamily(program, ct.Real("a", 0, 1))
+    with pytest.raises(ct.TuningError, match="on plain floats"):
+        ct.tune(family, [0.5], progress=False)
+    monkeypatch.setattr(ct.tuning.evaluation, "_check_on_floats", lambda *_: None)
     certificate = ct.tune(family, [0.5], progress=False).certificate
     with pytest.raises(ct.CertificateError, match="on plain floats the program gives"):
         ct.verify(certificate, family, [0.5])

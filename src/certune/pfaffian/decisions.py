@@ -11,22 +11,52 @@ import enum
 import functools
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import ContextDecorator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from certune.errors import CertuneError, InputError, UndecidedError
 
 if TYPE_CHECKING:
     from certune.pfaffian.expressions import Expression
 
+_Answer = TypeVar("_Answer")
+
+# What a running program was refused, or could not be told. It may catch that as its own, and what
+# it returns then has another meaning than on numbers.
+_FAILURES: ContextVar[list[BaseException] | None] = ContextVar("certune_failures", default=None)
+
+
+@contextmanager
+def unless_failed() -> Iterator[None]:
+    """Run a program, and raise what it was refused even if it has caught that."""
+    failures: list[BaseException] = []
+    token = _FAILURES.set(failures)
+    try:
+        yield
+    finally:
+        _FAILURES.reset(token)
+    if failures:
+        raise failures[0]
+
+
+def _note(failure: BaseException) -> None:
+    failures = _FAILURES.get()
+    if failures is not None:
+        failures.append(failure)
+
 
 class SymbolicValueError(CertuneError, TypeError):
     """A question that only a number can answer was put to an expression that depends on parameters.
 
-    Python's own floats would answer it; an answer here would have another meaning.
+    Python's own floats would answer it; an answer here would have another meaning. A program that
+    catches it has no answer either: see `unless_failed`.
     """
+
+    def __init__(self, *words: Any) -> None:
+        super().__init__(*words)
+        _note(self)
 
 
 class Relation(enum.Enum):
@@ -104,6 +134,10 @@ class Oracle(ABC):
     """
 
     made: dict[tuple[Any, ...], tuple[Any, ...]] | None = None
+
+    def somewhere(self) -> Mapping[str, float] | None:
+        """Return a point at which all answers so far are right, None if none is known."""
+        return None
 
     @property
     def n_decisions(self) -> int:
@@ -200,41 +234,41 @@ class _Exact(Oracle):
     def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
         return decide_constants(first, relation, second)
 
+    def somewhere(self) -> Mapping[str, float]:
+        """Return a point without coordinates: the parameters are numbers."""
+        return {}
+
 
 AT_A_POINT: Oracle = _Exact()
 """Who decides while a program runs on numbers."""
 
 
-def compared(first: Expression, relation: Relation, second: Expression) -> bool:
-    """Decide a comparison at once, so that what the program goes on with is Python's own bool."""
-    oracle = _ORACLE.get()
-    if oracle is None:
-        return decide_constants(first, relation, second)
+def _asked(question: Callable[[Oracle], _Answer]) -> _Answer:
+    """Put a question to whoever runs the program."""
+    oracle = _ORACLE.get() or AT_A_POINT
     token = _ORACLE.set(None)
     try:
-        return oracle.decide(first, relation, second)
+        return question(oracle)
+    except BaseException as error:
+        _note(error)
+        raise
     finally:
         _ORACLE.reset(token)
+
+
+def compared(first: Expression, relation: Relation, second: Expression) -> bool:
+    """Decide a comparison at once, so that what the program goes on with is Python's own bool."""
+    return _asked(lambda oracle: oracle.decide(first, relation, second))
 
 
 def largest(keys: Sequence[Expression]) -> int:
     """Let whoever runs the program say which expression is the largest, the first of equal ones."""
-    oracle = _ORACLE.get() or AT_A_POINT
-    token = _ORACLE.set(None)
-    try:
-        return oracle.largest(keys)
-    finally:
-        _ORACLE.reset(token)
+    return _asked(lambda oracle: oracle.largest(keys))
 
 
 def ordered(keys: Sequence[Expression], descending: bool) -> list[int]:
     """Let whoever runs the program sort expressions; equal ones keep their order."""
-    oracle = _ORACLE.get() or AT_A_POINT
-    token = _ORACLE.set(None)
-    try:
-        return oracle.order(keys, descending)
-    finally:
-        _ORACLE.reset(token)
+    return _asked(lambda oracle: oracle.order(keys, descending))
 
 
 def decide_constants(first: Expression, relation: Relation, second: Expression) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 from weakref import WeakValueDictionary
@@ -55,6 +56,9 @@ from certune.pfaffian.simplification import RULES
 _NODES: WeakValueDictionary[Any, Expression] = WeakValueDictionary()
 
 Point = Mapping[str, Any]
+
+# Numbers that have another arithmetic, or none with floats.
+_OTHER_ARITHMETIC = (PlainFloat, Decimal)
 
 # Equal numbers of these types are the same constant, and have the same hash.
 _QUICK_NUMBERS = frozenset((int, float))
@@ -558,11 +562,11 @@ def _binary(operation: Operation, first: Any, second: Any) -> Expression:
 
 def _converted(operation: Operation, first: Any, second: Any) -> Expression:
     if not isinstance(first, Expression):
-        if not _is_number(first) or isinstance(first, PlainFloat):
+        if not _is_number(first) or isinstance(first, _OTHER_ARITHMETIC):
             return NotImplemented  # type: ignore[no-any-return]
         first = constant(first)
     elif not isinstance(second, Expression):
-        if not _is_number(second) or isinstance(second, PlainFloat):
+        if not _is_number(second) or isinstance(second, _OTHER_ARITHMETIC):
             return NotImplemented  # type: ignore[no-any-return]
         second = constant(second)
     return _applied(operation, (first, second))

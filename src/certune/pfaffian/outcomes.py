@@ -21,6 +21,7 @@ from certune.pfaffian.decisions import Relation, decide_constants, deciding
 from certune.pfaffian.definedness import NO_VALUE, without_value
 from certune.pfaffian.evaluation import ball_sign, enclose
 from certune.pfaffian.expressions import Expression
+from certune.pfaffian.following import is_foreign
 from certune.pfaffian.halfspaces import Common, Halfspace, common_points, halfspaces_of
 from certune.pfaffian.normal_form import is_zero
 from certune.pfaffian.programs import exact_number
@@ -92,6 +93,7 @@ class _Signs:
     def __init__(self, ranges: Ranges, known: dict[Pair, int]) -> None:
         self._ranges = ranges
         self.proved = dict(known)
+        self.middle = {name: 0.5 * low + 0.5 * high for name, (low, high) in ranges.items()}
         self.open: dict[Pair, Range] = {}
         self._forms: dict[Pair, Affine | None] = {}
         self._common: dict[frozenset[Assumption], Common] = {}
@@ -147,6 +149,10 @@ class _Follower(GuidedOracle):
         self._point: dict[str, float] | None = None
         self.path = prefix
         self.n_open = 0
+
+    def somewhere(self) -> dict[str, float] | None:
+        """Return the middle of the box, if all of it goes the same way."""
+        return None if self.n_open else self._signs.middle
 
     def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
         if not (first.parameters or second.parameters):
@@ -241,7 +247,10 @@ def outcomes_on_box(
                 output = run()
             value = exact_number(output)
             paths[Path(value, follower.negative if value.parameters else ())] = None
-        except (InputError, UndecidedError, ZeroDivisionError) as error:
+        except Exception as error:
+            no_path = (InputError, UndecidedError, ZeroDivisionError)
+            if not isinstance(error, no_path) and not is_foreign(error):
+                raise
             if n_paths == 1 and not follower.n_open:
                 raise _with_place(error, ranges) from error
             if not isinstance(error, NO_VALUE):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from certune.pfaffian.arrays import elementwise
@@ -167,7 +168,7 @@ class PlainFloat(float):
         error: Callable[[float, float, float, float], float],
     ) -> Any:
         second = _number(other)
-        if second is None:
+        if second is None or isinstance(other, Decimal):
             return NotImplemented
         try:
             value = operation(self, second)

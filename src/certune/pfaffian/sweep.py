@@ -36,6 +36,7 @@ from certune.pfaffian.decisions import (
 )
 from certune.pfaffian.definedness import NO_VALUE, without_value
 from certune.pfaffian.expressions import Expression, constant, parameter
+from certune.pfaffian.following import is_foreign
 from certune.pfaffian.kinetic import KineticKeys, KineticWinner
 from certune.pfaffian.programs import exact_number
 from certune.pfaffian.signs import Line, SignMap
@@ -122,6 +123,7 @@ class _Predicates:
     """Sign maps of the differences that a program compares, computed once."""
 
     def __init__(self, name: str, low: float, high: float) -> None:
+        self.name = name
         self._line = Line(name)
         self._scores = Scores(name)
         self._low, self.high = low, high
@@ -574,6 +576,11 @@ class _Pass(GuidedOracle):
         # Up to here the same comparisons are made, and one of them is open.
         self.resume = math.inf
 
+    def somewhere(self) -> dict[str, float]:
+        """Return a point of the piece, as far as it is known."""
+        stop = min(self.stop, self._predicates.high)
+        return {self._predicates.name: 0.5 * self._t + 0.5 * stop}
+
     def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
         if not (first.parameters or second.parameters):
             return decide_constants(first, relation, second)
@@ -948,8 +955,10 @@ class _Sweeper:
                 values[exact_number(output)] = None
             except NO_VALUE:
                 has_hole = True
-            except (InputError, UndecidedError):
-                return _UNKNOWN
+            except Exception as error:
+                if isinstance(error, (InputError, UndecidedError)) or is_foreign(error):
+                    return _UNKNOWN  # perhaps nobody takes this path
+                raise
             pending += [oracle.path[:i] + [False] for i in range(start, oracle.n_open)]
         return _Gap(tuple(values), has_hole) if values else _UNKNOWN
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import flint
@@ -26,6 +26,7 @@ from certune.pfaffian.decisions import Oracle, Relation, decide_constants, decid
 from certune.pfaffian.definedness import NO_VALUE, UndefinedError, named
 from certune.pfaffian.domains import Domain, domain_of
 from certune.pfaffian.expressions import Expression, as_expression, constant
+from certune.pfaffian.following import followed
 from certune.pfaffian.formula import Formula
 from certune.pfaffian.halfspaces import Halfspace, common_points, halfspaces_of
 from certune.pfaffian.normal_form import is_zero
@@ -331,6 +332,10 @@ def _say_nothing() -> None:
     """Nobody wants to hear how far it is."""
 
 
+def _nowhere(_: _State) -> None:
+    """No point of a path is known."""
+
+
 class _Follower(Oracle):
     """Replays the outcomes of a state, then decides and notes the alternatives."""
 
@@ -342,6 +347,11 @@ class _Follower(Oracle):
         self._position = 0
         self._replayed = len(state.outcomes)
         self.tell: Callable[[], None] = _say_nothing
+        self.witness: Callable[[_State], dict[str, Any] | None] = _nowhere
+
+    def somewhere(self) -> dict[str, Any] | None:
+        """Return a point of the path, if one is found."""
+        return self.witness(self.state)
 
     def decide(self, first: Expression, relation: Relation, second: Expression) -> bool:
         if not (first.parameters or second.parameters):
@@ -442,6 +452,7 @@ class _Tracer:
     def trace(self) -> Trace:
         paths = self._paths
         pending = [self._start()]
+        run = partial(self._program, self._instance)
         parameters = Parameters(self._domain.parameters)
         undefined: UndefinedError | ZeroDivisionError | None = None
         while pending:
@@ -451,10 +462,10 @@ class _Tracer:
             if len(paths) == self._limit:
                 raise self._too_many(paths)
             follower = _Follower(pending.pop(), self._predicates, self._limit, self._budget)
-            follower.tell = self._tell
+            follower.tell, follower.witness = self._tell, self._witness
             try:
                 with deciding(follower):
-                    output = self._program(self._instance, parameters)
+                    output = followed(run, parameters)
             except _TooManyBranches:
                 raise self._too_many(paths) from None
             except NO_VALUE as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 from certune.aggregates import Criterion
 from certune.checks import is_number, is_whole
 from certune.deadline import TimeIsUp
-from certune.errors import ParameterError, TuningError
+from certune.errors import CertificateError, ParameterError, TuningError
 from certune.families.base import Family
 from certune.tuning.branching import BranchAndBound
 from certune.tuning.evaluation import PlainRuns
@@ -243,8 +242,14 @@ class _SpaceSearch:
         best = self.lines.best
         assert best is not None
         runs = PlainRuns(self.family, self.instances, best.params)
-        with suppress(TimeIsUp, KeyboardInterrupt, TuningError):
+        try:
             runs.make(crew, range(len(self.instances)))
+        except (TimeIsUp, KeyboardInterrupt):
+            pass
+        except TuningError as error:
+            # A default that fails leaves the result whole, a utility that is another one does not.
+            if status is not Status.FAILED and isinstance(error.__cause__, CertificateError):
+                raise
         return SpaceTuningResult(
             family=self.family,
             status=status,

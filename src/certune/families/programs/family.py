@@ -39,6 +39,7 @@ from certune.pfaffian.definedness import NO_VALUE
 from certune.pfaffian.domains import along as parameters_along
 from certune.pfaffian.evaluation import nearest_float
 from certune.pfaffian.expressions import Expression, as_expression
+from certune.pfaffian.following import followed
 from certune.pfaffian.programs import (
     Parameters,
     Program,
@@ -236,6 +237,11 @@ class ProgramFamily(Family):
         self, program: Callable[..., Any], instance: Any, parameters: Mapping[str, Any]
     ) -> Any:
         """Run a program; where it has no value, the error knows the discrete setting."""
+        return followed(lambda given: self._set_and_run(program, instance, given), parameters)
+
+    def _set_and_run(
+        self, program: Callable[..., Any], instance: Any, parameters: Mapping[str, Any]
+    ) -> Any:
         completed = self._completed(parameters)
         try:
             return program(instance, completed)

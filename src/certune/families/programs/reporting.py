@@ -25,6 +25,7 @@ from certune.families.programs.decision_tree import DecisionTree, Question, Reco
 from certune.families.programs.family import ProgramFamily
 from certune.pfaffian.decisions import current_oracle, outside_programs
 from certune.pfaffian.expressions import Expression, as_expression, parameter
+from certune.pfaffian.following import followed
 from certune.pfaffian.plain import PlainFloat
 from certune.pfaffian.programs import Parameters, argmax, argsort
 from certune.pfaffian.structure import PiecewiseStructure
@@ -234,12 +235,19 @@ class DecisionFamily(ProgramFamily):
         return self._n_runs_of_dropped + sum(tree.n_runs for tree in self._trees.values())
 
     def _afresh(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
+        return followed(lambda given: self._run(instance, given), parameters)
+
+    def _run(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
         return _Afresh(self.program)(instance, self._completed(parameters))
 
     def _follow(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
         oracle = current_oracle()
         assert oracle is not None  # whoever follows a program decides for it
-        return self._tree(instance).follow(_flat(parameters), oracle)
+        return followed(
+            lambda given: self._tree(instance).follow(_flat(given), oracle),
+            parameters,
+            on_floats=lambda given: self._run(instance, given),
+        )
 
     def slices(self) -> dict[str, Family]:
         """Return the algorithm at every setting of its discrete parameters; see `ProgramFamily`."""
