@@ -4,6 +4,9 @@ import re
 import tomllib
 from pathlib import Path
 
+# The lowest matplotlib calls names that later releases of pyparsing call deprecated.
+OF_THEIR_TIME = ("pyparsing<3.3",)
+
 
 def main() -> None:
     """Read pyproject.toml and print one line for each dependency."""
@@ -12,6 +15,7 @@ def main() -> None:
     for requirement in needed:
         name, lowest = re.fullmatch(r"([\w.-]+)>=([\d.]+)", requirement).groups()
         print(f"{name}=={lowest}.*")
+    print(*OF_THEIR_TIME, sep="\n")
 
 
 if __name__ == "__main__":

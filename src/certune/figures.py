@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import os
+import textwrap
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -17,9 +19,97 @@ from certune.errors import InputError
 FEW_DECADES = 2.5
 # And below this many it is as good as linear.
 HARDLY_A_DECADE = 0.5
+# How a legend says that something lies beyond the limits of the axes: it is the first to go.
+OUT_OF_VIEW = ", out of view"
+# A legend of a figure has so many columns, and at most this share of the height.
+MOST_COLUMNS, LEGEND_SHARE = 4, 0.25
+LEGEND_SIZES = ("small", "x-small", "xx-small")
+# Letters, in points, are not made smaller.
+SMALLEST_LETTERS = 6.0
 
 
 AnyFigure = TypeVar("AnyFigure", bound=Any)
+
+
+def fitting_figure(size: tuple[float, float], fit: Callable[[Any], None]) -> Any:
+    """Return a figure that fits its texts to whatever size it is given later.
+
+    Parameters
+    ----------
+    size : (float, float)
+        Width and height in inches.
+    fit : callable
+        Called with the figure before it is drawn in a new size.
+    """
+    from matplotlib.figure import Figure
+
+    class FittingFigure(Figure):
+        fitted_size: tuple[float, ...] = ()
+
+        def draw(self, renderer: Any) -> None:
+            now = tuple(self.get_size_inches())
+            if now != self.fitted_size:
+                self.fitted_size = now
+                fit(self)
+            super().draw(renderer)
+
+    return FittingFigure(figsize=size, layout="constrained")
+
+
+def fit_letters(text: Any, room: float, size: str, *, upwards: bool = False) -> bool:
+    """Make the letters of a text as large as its room in pixels admits; tell whether it fits."""
+    text.set_fontsize(size)
+    extent = text.get_window_extent()
+    length = extent.height if upwards else extent.width
+    if length <= room:
+        return True
+    smaller = 0.98 * text.get_fontsize() * room / length
+    text.set_fontsize(max(SMALLEST_LETTERS, smaller))
+    return bool(smaller >= SMALLEST_LETTERS)
+
+
+def fit_label(text: Any, room: float, size: str = "medium") -> bool:
+    """Write a label that runs upwards on one line if that fits, otherwise on two."""
+    words = " ".join(text.get_text().split())
+    text.set_text(words)
+    text.set_fontsize(size)
+    if text.get_window_extent().height > room:
+        widths = range(len(words) // 2, len(words) + 1)
+        halves = (textwrap.wrap(words, width, break_long_words=False) for width in widths)
+        text.set_text("\n".join(next((lines for lines in halves if len(lines) <= 2), [words])))
+    return fit_letters(text, room, size, upwards=True)
+
+
+def fit_legend(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Lay out the legend below a figure: columns as many as fit, smaller letters where it must.
+
+    Where that is not enough, names of what is out of view are left out. A legend that was taken
+    away is not brought back.
+    """
+    if not figure.legends:
+        return
+    entries = list(zip(handles, labels, strict=True))
+    in_view = [entry for entry in entries if OUT_OF_VIEW not in entry[1]]
+    room = LEGEND_SHARE * figure.bbox.height
+    for chosen, size in ((entries, LEGEND_SIZES[0]), *((in_view, size) for size in LEGEND_SIZES)):
+        for n_columns in range(MOST_COLUMNS, 0, -1):
+            figure.legends[0].remove()
+            artists, names = [entry[0] for entry in chosen], [entry[1] for entry in chosen]
+            legend = legend_below(figure, artists, names, size, n_columns)
+            if legend.get_window_extent().width <= figure.bbox.width:
+                break
+        if legend.get_window_extent().height <= room:
+            break
+
+
+def legend_below(
+    figure: Any, handles: Sequence[Any], labels: Sequence[str], size: str, n_columns: int
+) -> Any:
+    """Put a legend below a figure, which takes height only, so that the axes keep their width."""
+    return figure.legend(
+        handles, labels, loc="outside lower center", ncols=n_columns,
+        frameon=False, fontsize=size, handlelength=2.0, columnspacing=1.2,
+    )  # fmt: skip
 
 
 def save_figure(figure: AnyFigure, path: str | PathLike[str] | None, dpi: int = 160) -> AnyFigure:

@@ -64,6 +64,51 @@ def test_long_labels_are_wrapped_beside_low_axes():
     assert label.axes[0].get_ylabel() == "mean clustering\naccuracy"
 
 
+NAMES = ("energy distance", "ward", "k-means", "average (cut)", "complete (cut)", "single (cut)")
+SIZES = [(9, 5.2), (9, 9.3), (5, 3), (4, 3), (3, 5), (12, 3)]
+
+
+@pytest.mark.parametrize("style", ["default", "ggplot"])
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("n", [2, 40])
+def test_a_figure_of_any_size_has_its_texts_within_and_its_landscape_large(style, width, height, n):
+    from matplotlib import style as styles
+
+    functions = DUALS * (n // 2)
+    values = dict(zip(NAMES, (0.4, 0.5, 0.3, -5.0, -6.0, -7.0), strict=True))
+    with styles.context(style):
+        drawn = landscape_figure(
+            ct.mean(functions), functions, LANDSCAPE.argmax(), values, "x",
+            title="OPTIMAL: best mean clustering accuracy 0.84125",
+            score=Score("clustering accuracy"), robust=0.3,
+        )  # fmt: skip
+        drawn.set_size_inches(width, height)
+        drawn.draw_without_rendering()
+    top, strip, _ = drawn.axes
+    labels = [axis.yaxis.label for axis in drawn.axes]
+    texts = [drawn._suptitle, strip.xaxis.label, *labels]
+    boxes = [item.get_window_extent() for item in (*texts, *drawn.legends) if item.get_visible()]
+    for box in boxes:
+        assert box.x0 >= -1 and box.x1 <= drawn.bbox.x1 + 1
+        assert box.y0 >= -1 and box.y1 <= drawn.bbox.y1 + 1
+    # Labels stay beside their own axes, and the legend takes a quarter at most.
+    for label, ax in zip(labels, drawn.axes, strict=True):
+        allowed = 1.15 * ax.get_window_extent().height
+        assert not label.get_visible() or label.get_window_extent().height <= allowed
+    assert top.yaxis.label.get_visible()
+    assert drawn.legends[0].get_window_extent().height <= 0.26 * drawn.bbox.height
+    assert top.get_window_extent().height >= 0.22 * drawn.bbox.height
+    assert top.get_window_extent().width >= 0.45 * drawn.bbox.width
+
+
+def test_a_legend_that_was_taken_away_is_not_brought_back():
+    drawn = figure()
+    drawn.legends[0].remove()
+    drawn.set_size_inches(5, 3)
+    drawn.draw_without_rendering()
+    assert drawn.legends == []
+
+
 def test_strip_has_one_row_for_each_instance():
     drawn = figure(instance_names=["one", "two"], title="headline")
     strip = drawn.axes[1]

@@ -10,14 +10,24 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from certune.aggregates import Criterion
 from certune.dual import DualFunction, PiecewiseFunction
-from certune.figures import is_dark, mark_decades, save_figure
+from certune.figures import (
+    OUT_OF_VIEW,
+    fit_label,
+    fit_legend,
+    fit_letters,
+    fitting_figure,
+    is_dark,
+    legend_below,
+    mark_decades,
+    save_figure,
+)
 from certune.scores import Score
 
 if TYPE_CHECKING:
@@ -39,6 +49,11 @@ CURVE_POINTS = 600
 # Letters of a label beside an axis, which a low picture must have room for.
 LABEL_WIDTH = 20
 NAME_SIZE, LINE_HEIGHT = "x-small", 1.15
+# Heights in inches: of the landscape, of the texts around the axes, and of ticks and margins; and
+# the share of the axes that the landscape keeps where a figure is low.
+TOP_HEIGHT, TEXT_HEIGHT, TICKS_HEIGHT, TOP_SHARE = 3.4, 0.9, 0.35, 0.65
+# Inches below which a figure has small numbers.
+SMALL_FIGURE = 5.0
 UTILITY, MEAN = Score(), Criterion()
 
 
@@ -91,35 +106,51 @@ def landscape_figure(
     matplotlib.figure.Figure
         A figure that is not known to pyplot.
     """
-    from matplotlib.figure import Figure
-
     strip_height = min(max(0.9, 0.18 * len(duals)), 5.0)
-    figure = Figure(figsize=(9.0, 4.3 + strip_height), layout="constrained")
+
+    def fit(figure: Any) -> None:
+        fit_letters(figure._suptitle, 0.97 * figure.bbox.width, "large")
+        fit_legend(figure, handles, labels)
+        around = [figure._suptitle, strip.xaxis.label, *figure.legends]
+        taken = sum(item.get_window_extent().height for item in around) / figure.dpi
+        height = float(figure.get_size_inches()[1])
+        room = max(height - taken - TICKS_HEIGHT, 0.3 * height)
+        kept = room * TOP_HEIGHT / (TOP_HEIGHT + strip_height)
+        landscape_height = max(kept, min(TOP_HEIGHT, TOP_SHARE * room))
+        grid.set_height_ratios((landscape_height, room - landscape_height))
+        small = min(figure.get_size_inches()) < SMALL_FIGURE
+        for axis in (top.yaxis, strip.xaxis):
+            axis.set_tick_params(which="both", labelsize="small" if small else "medium")
+        # Some of the room is taken by what lies between the axes.
+        per_inch, size = 0.85 * figure.dpi, "small" if small else "medium"
+        fit_label(top.yaxis.label, per_inch * landscape_height, size)
+        # Beside a strip that is too low for them: the name of the scale is that above, too.
+        for label, largest in ((strip.yaxis.label, size), (bar.yaxis.label, "small")):
+            label.set_visible(fit_label(label, per_inch * (room - landscape_height), largest))
+
+    figure = fitting_figure((9.0, TEXT_HEIGHT + TOP_HEIGHT + strip_height), fit)
     grid = figure.add_gridspec(
-        2, 2, height_ratios=(3.4, strip_height), width_ratios=(1.0, 0.018), hspace=0.02, wspace=0.01
-    )
+        2, 2, height_ratios=(TOP_HEIGHT, strip_height), width_ratios=(1.0, 0.018), hspace=0.02,
+        wspace=0.01,
+    )  # fmt: skip
     top = figure.add_subplot(grid[0, 0])
     strip = figure.add_subplot(grid[1, 0], sharex=top)
     draw_landscape(
         top, landscape, best_region, baselines, log_scale=log_scale, score=score, robust=robust,
         criterion=criterion,
     )  # fmt: skip
-    # A legend of the figure takes height only, so that a narrow figure keeps its axes.
     handles, labels = top.get_legend_handles_labels()
     inner = top.get_legend()
     if inner is not None:
         inner.remove()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=2,
-        frameon=False, fontsize="small", handlelength=2.0, columnspacing=1.2,
-    )  # fmt: skip
+    legend_below(figure, handles, labels, "small", 2)
     top.tick_params(which="both", labelbottom=False)
     figure.suptitle(title, fontsize="large", fontweight="bold")
     mesh = _draw_strip(strip, duals, best_region, instance_names, score)
-    _draw_scale(figure.add_subplot(grid[1, 1]), mesh, score)
+    bar = figure.add_subplot(grid[1, 1])
+    _draw_scale(bar, mesh, score)
     strip.set_xlabel(name)
-    save_figure(figure, path)
-    return figure
+    return cast("Figure", save_figure(figure, path))
 
 
 def draw_landscape(
@@ -170,7 +201,7 @@ def draw_landscape(
         places = _places(landscape, log_scale)
         ax.plot(places, score.of(landscape(places)), **line)
     for number, (label, value) in enumerate(sorted(defaults.items(), key=lambda item: -item[1])):
-        hidden = "" if low <= value <= high else ", out of view"
+        hidden = "" if low <= value <= high else OUT_OF_VIEW
         ax.axhline(
             value, color=BASELINE_COLOURS[number % len(BASELINE_COLOURS)],
             linestyle=BASELINE_DASHES[number % len(BASELINE_DASHES)], linewidth=1.5, zorder=2,
