@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections import defaultdict
+from collections import ChainMap, defaultdict, namedtuple
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -270,6 +270,8 @@ def test_what_cannot_be_told_is_named():
         deep = (deep,)
     (doubt,) = reach(lambda: deep).doubts
     assert "the variable 'deep' around" in doubt
+    (doubt,) = reach(np.frompyfunc(lambda x, p: 1, 2, 1)).doubts
+    assert "ufunc" in doubt
 
 
 def test_objects_count_by_what_pickle_would_keep():
@@ -349,6 +351,10 @@ def test_a_state_knows_its_surrogate(tmp_path):
         opened(None)
 
 
+def _columns(*names):
+    return np.array([(1, 2)], dtype=[(name, "i4") for name in names])
+
+
 class Ring:
     """Data that has no fingerprint of content."""
 
@@ -363,6 +369,10 @@ class Ring:
         ([Fraction(1, 10**5000)], [Fraction(1, 10**5000 + 1)]),
         (("ab", "c"), ("a", "bc")),
         (0.0, -0.0),
+        (np.float32(0.5), np.float64(0.5)),
+        (np.ones((2, 2)), np.ones((2, 2)).view(np.matrix)),
+        (_columns("value", "weight"), _columns("weight", "value")),
+        (namedtuple("Item", "value weight")(1, 2), namedtuple("Item", "weight value")(1, 2)),
     ],
 )
 def test_content_is_seen(one, other):
@@ -411,6 +421,15 @@ def _with(value, name, attribute):
     return value
 
 
+def _dispatching(function):
+    @functools.singledispatch
+    def program(instance, parameters):
+        return 0
+
+    program.register(int)(function)
+    return program
+
+
 def _over(value):
     def program(instance, parameters):
         return int(parameters["a"] > value[0])
@@ -427,8 +446,10 @@ def _over(value):
         (_with(_Step(), "shift", 1), _with(_Step(), "shift", 2)),
         (_over(_Guarded({"x": 1})), _over(_Guarded({"x": 2}))),
         (_over(np.ma.array([1, 2], mask=[0, 1])), _over(np.ma.array([1, 2], mask=[1, 0]))),
+        (_over(ChainMap({0: 1}, {0: 2})), _over(ChainMap({0: 1}, {0: 3}))),
+        (_dispatching(_over([1])), _dispatching(_over([2]))),
     ],
-    ids=["subclass", "factory", "order", "attribute", "guarded", "mask"],
+    ids=["subclass", "factory", "order", "attribute", "guarded", "mask", "chain", "dispatch"],
 )
 def test_what_data_have_beside_their_content_counts(one, other):
     assert not reach(one).doubts

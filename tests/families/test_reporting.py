@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import pickle
 import random
 from fractions import Fraction
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import certune as ct
 from certune.errors import InputError, ParameterError
 from certune.pfaffian import exp
+from certune.pfaffian.decisions import SymbolicValueError
 from certune.testing import check_family
 
 
@@ -215,3 +217,29 @@ def test_the_structure_of_reported_decisions_is_found_or_stated():
     )
     assert stated.structure(steps).n_boundaries == 3
     stated.check_structure([steps])
+
+
+def swallows_what_it_is_refused(x, decisions):
+    try:
+        return 1 if math.exp(decisions.parameters["a"]) > x else 0
+    except TypeError:
+        return 0.5
+
+
+def hands_a_parameter_to_numpy(x, decisions):
+    return 1 if np.quantile([decisions.parameters["a"], x], 0.5) > 0.5 else 0
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "what"),
+    [
+        (swallows_what_it_is_refused, "the parameter a has no float value"),
+        (hands_a_parameter_to_numpy, r"np\.quantile.* does not take .* from the parameter a"),
+    ],
+)
+def test_a_refusal_is_told_every_time(algorithm, what):
+    """Runs are remembered; one that was refused is none."""
+    family = ct.DecisionFamily(algorithm, ct.Real("a", 0, 1))
+    for _ in range(3):
+        with pytest.raises(SymbolicValueError, match=what):
+            family.dual(0.5)

@@ -41,6 +41,17 @@ def attribute_of(value: Any, name: str) -> Any:
         return None
 
 
+def _layout(dtype: np.dtype[Any]) -> str:
+    """Say what the bytes of an array mean, which for fields is more than their number."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return f"{_layout(base)} {shape}"
+    if dtype.fields is None:
+        return dtype.str
+    fields = {name: (_layout(each[0]), each[1]) for name, each in dtype.fields.items()}
+    return f"{dtype.itemsize} {fields}"
+
+
 class Content:
     """A hash that values are added to, one after the other."""
 
@@ -71,13 +82,16 @@ class Content:
         elif isinstance(value, np.generic) and value.dtype != object:
             # A float64 is a float, whichever of the two a computation gave.
             plain = value.item()
+            if value.dtype.kind == "f" and value.dtype != np.float64:
+                self.mark(value.dtype.str)  # which computes with fewer digits
             self._add_atom(plain if isinstance(plain, (bool, int, float, str, bytes)) else value)
         elif value is None or isinstance(value, (bool, int, float, str, bytes, Fraction)):
             self._add_atom(value)
         elif isinstance(value, np.ndarray):
             self._add_array(value)
         elif isinstance(value, (tuple, list)):
-            self.add_all(type(value).__name__, value)
+            names = " ".join(getattr(value, "_fields", ()))
+            self.add_all(f"{type(value).__name__} {names}".strip(), value)
         elif isinstance(value, Mapping):
             pairs = [(self.alone(key), key, part) for key, part in value.items()]
             pairs.sort(key=lambda pair: pair[0])
@@ -107,7 +121,9 @@ class Content:
         if isinstance(array, np.ma.MaskedArray):
             self.mark("masked")
             self._add_array(np.ma.getmaskarray(array))
-        self.mark(f"array {array.dtype.str} {array.shape}")
+        if isinstance(array, np.matrix):  # whose product is another one
+            self.mark("matrix")
+        self.mark(f"array {_layout(array.dtype)} {array.shape}")
         self._digest.update(np.ascontiguousarray(array).tobytes())
 
     def add_all(self, kind: str, parts: Iterable[Any]) -> None:

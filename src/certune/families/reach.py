@@ -24,7 +24,7 @@ import sysconfig
 import threading
 import types
 import uuid
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ def reach(function: Any) -> Reach:
     A global variable counts with its value now: a function that changes one, such as a table of
     results, is another function afterwards (``functools.cache`` does not count).
     """
-    if _known_module(_home(function)) is not None:
+    if _home(function).partition(".")[0] == __name__.partition(".")[0]:
         function = getattr(function, "__wrapped__", function)
     return _reach(function, _Reached.add)
 
@@ -158,6 +158,8 @@ class _Reached(Content):
         """Add what an object of a user's class has besides the data that it is."""
         if isinstance(value, defaultdict):
             self._add_part("factory", value.default_factory)
+        if isinstance(value, ChainMap):
+            self._add_part("maps", value.maps)
         kind = type(value)
         if _known_class(kind) is not None:
             return
@@ -208,6 +210,8 @@ class _Reached(Content):
             self._add_part("cached", value.__wrapped__)
         elif isinstance(attribute_of(value, "py_func"), types.FunctionType):
             self._add_part("compiled", value.py_func)
+        elif isinstance(value, np.ufunc) and not _is_public(value):
+            self._doubt(value)  # made of a function that it does not show
         else:
             self._add_object(value)
 
@@ -416,6 +420,12 @@ def _without_cached(kind: type, attributes: dict[str, Any]) -> dict[str, Any]:
 
 def _is_record(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _is_public(function: np.ufunc) -> bool:
+    """Tell whether a library has a function under its name."""
+    modules = (sys.modules.get(name) for name in ("numpy", "scipy.special"))
+    return any(getattr(module, function.__name__, None) is function for module in modules)
 
 
 def _home(value: Any) -> str:

@@ -16,7 +16,13 @@ from typing import Any, NamedTuple
 from certune.deadline import check_time
 from certune.errors import InputError
 from certune.pfaffian.calculus import substitute
-from certune.pfaffian.decisions import Oracle, Relation, deciding, outside_programs
+from certune.pfaffian.decisions import (
+    Oracle,
+    Relation,
+    deciding,
+    outside_programs,
+    unless_failed,
+)
 from certune.pfaffian.definedness import NO_VALUE
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.programs import argsort, exact_number
@@ -221,7 +227,7 @@ class DecisionTree:
         recorder = Recorder(self._root, answers, lambda question: view.answer(question, oracle))
         self.n_runs += 1
         try:
-            with deciding(recorder):
+            with deciding(recorder), unless_failed():
                 result = exact_number(self._run(recorder))
         except Exception as error:
             if recorder.failure is not None:
