@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import certune as ct
+from certune.runs import RunDirectory
 from certune.testing import StepFamily, StepInstance
 from certune.tuning import interrupts, line_run
 
@@ -519,3 +520,37 @@ def test_events_of_the_journal(family, tmp_path):
     assert header.pop("about") == repr(family)
     assert header == {"format": "certune run 1", "family": family.fingerprint}
     assert [event["event"] for event in events] == ["started", "finished", "finished", "ended"]
+
+
+@pytest.mark.parametrize("kind", ["line", "choice", "space", "stream"])
+def test_a_result_that_cannot_be_put_away_is_not_lost(tmp_path, kind, monkeypatch):
+    """After hours the disk may be full just when the certificate is written."""
+    choice = ct.Choice({"one": StepFamily(), "other": StepFamily(0.0, 0.5)})
+    space = ct.ParameterSpace((ct.Real("a", 0, 1), ct.Real("b", 0, 1)))
+    program = ct.ProgramFamily(lambda x, p: 1 if p["a"] + p["b"] >= x else 0, space)
+    work = {
+        "line": lambda: ct.tune(StepFamily(), INSTANCES, run_dir=tmp_path),
+        "choice": lambda: ct.tune(choice, INSTANCES, run_dir=tmp_path),
+        "space": lambda: ct.tune(program, [0.5, 1.5], run_dir=tmp_path),
+        "stream": lambda: ct.tune_stream(StepFamily(), INSTANCES, run_dir=tmp_path),
+    }[kind]
+    with monkeypatch.context() as patch:
+        if kind == "stream":
+            note = RunDirectory.note
+
+            def full(self, event, **details):
+                if event == "ended":
+                    raise ct.InputError("No space left on device")
+                note(self, event, **details)
+
+            patch.setattr(RunDirectory, "note", full)
+        else:
+            (tmp_path / "certificate.json").mkdir()
+        with pytest.raises(ct.InputError, match=r"its result is the attribute result") as caught:
+            work()
+    if kind != "stream":
+        (tmp_path / "certificate.json").rmdir()
+    again, kept = work(), caught.value.result
+    assert type(again) is type(kept) and again.status is kept.status is ct.Status.OPTIMAL
+    assert again.best_value_exact == kept.best_value_exact
+    assert again.best_params == kept.best_params

@@ -20,7 +20,7 @@ from typing import Any
 
 from certune.aggregates import Criterion
 from certune.dual import DualFunction, aggregated
-from certune.errors import CertificateError, NothingFinishedError
+from certune.errors import NothingFinishedError
 from certune.families.base import Family
 from certune.tuning.choice import Choice, Slices
 from certune.tuning.choice_result import Alternative, ChoiceResult
@@ -29,7 +29,7 @@ from certune.tuning.line_run import LineRun
 from certune.tuning.log import RunLog
 from certune.tuning.progress import Bracket, SearchProgress, asked, sure_value_of, upper_bound_of
 from certune.tuning.result import TuningResult
-from certune.tuning.run_store import opened_store
+from certune.tuning.run_store import keep_certificate, opened_store, result_kept
 from certune.tuning.search_steps import opened_steps
 from certune.tuning.space_search import SpaceOptions, tune_space
 from certune.tuning.status import Status
@@ -260,11 +260,12 @@ def tune_choice(
         if result is not None:
             log.end(result.status)
             if run_dir is not None:
-                for name, store in stores.items():
-                    own = found[name].result
-                    if store is not None and own is not None:
-                        store.conclude(own)
-                _keep_certificate(result, Path(run_dir))
+                with result_kept(result):
+                    for name, store in stores.items():
+                        own = found[name].result
+                        if store is not None and own is not None:
+                            store.conclude(own)
+                    keep_certificate(Path(run_dir), result)
             return result
     if status is Status.INTERRUPTED:
         place.watch.pass_on()
@@ -396,14 +397,6 @@ def _status(
         return Status.OPTIMAL
     own = best.status
     return own if own is not Status.OPTIMAL else Status.UNDECIDED
-
-
-def _keep_certificate(result: ChoiceResult, path: Path) -> None:
-    try:
-        certificate = result.certificate
-    except CertificateError:
-        return
-    certificate.save(path / "certificate.json")
 
 
 def _folder(run_dir: str | os.PathLike[str] | None, name: str, family: Family) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from certune.aggregates import Criterion
@@ -16,6 +17,7 @@ from certune.runs.directory import FUNCTIONS
 from certune.space import Segment
 from certune.tuning.instances import instance_name
 from certune.tuning.schema import criterion_data, segment_data, written
+from certune.tuning.workplace import with_result
 
 
 class RunStore:
@@ -140,12 +142,41 @@ def note_end(directory: RunDirectory, result: Any) -> None:
 
 def conclude(directory: RunDirectory, result: Any) -> None:
     """Note how a run ended, and keep its certificate if it has one."""
-    note_end(directory, result)
+    with result_kept(result):
+        note_end(directory, result)
+        keep_certificate(directory.path, result)
+
+
+def keep_certificate(folder: Path, result: Any) -> None:
+    """Write the certificate of a result, if it has one."""
     try:
         certificate = result.certificate
     except CertificateError:
         return
-    certificate.save(directory.path / "certificate.json")
+    certificate.save(folder / "certificate.json")
+
+
+@contextmanager
+def result_kept(result: Any) -> Iterator[None]:
+    """Let an error while a run is put away take along its result, which may be the work of hours.
+
+    Raises
+    ------
+    InputError
+        In place of one that does not say so.
+    """
+    try:
+        yield
+    except InputError as error:
+        if hasattr(error, "result"):  # that of a part of this run
+            error.result = result
+            raise
+        told = InputError(
+            f"{error}; the run itself has ended: its result is the attribute result of this error, "
+            "what was computed is kept, and once this is mended the same call ends the same"
+        )
+        with_result(told, lambda: result)
+        raise told from error.__cause__
 
 
 def _fits(dual: DualFunction, segment: Segment) -> bool:

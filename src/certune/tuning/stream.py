@@ -42,7 +42,7 @@ from certune.tuning.executors import Crew
 from certune.tuning.instances import checked_family, instance_name, refuse_discrete
 from certune.tuning.line_run import within
 from certune.tuning.log import RunLog, header_of_stream
-from certune.tuning.run_store import note_end, opened_directory
+from certune.tuning.run_store import note_end, opened_directory, result_kept
 from certune.tuning.schema import LONGEST_TEXT, segment_data
 from certune.tuning.status import Status
 from certune.tuning.stream_result import StreamResult
@@ -144,7 +144,8 @@ def tune_stream(
         stream = _Stream(family, instances, options, folder)
         result = contextvars.copy_context().run(stream.run)
         if folder is not None:
-            note_end(folder, result)
+            with result_kept(result):
+                note_end(folder, result)
         return result
 
 
