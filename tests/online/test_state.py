@@ -317,7 +317,7 @@ def test_a_file_that_is_no_journal_is_not_overwritten(tmp_path):
     path = tmp_path / "notes.txt"
     for text in ("my notes\non two lines\n", "one line"):
         path.write_text(text)
-        with pytest.raises(ct.InputError, match="is not a state file"):
+        with pytest.raises(ct.InputError, match="was not written by certune"):
             ct.OnlineTuner(FAMILY, state=path)
         assert path.read_text() == text
 

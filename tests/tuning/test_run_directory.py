@@ -259,7 +259,7 @@ def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(ct.CertificateError, match="cannot read"):
         ct.verify(tmp_path, StepFamily(), INSTANCES)
     (tmp_path / "journal.jsonl").write_text("mine")
-    with pytest.raises(ct.InputError, match="not a state file"):
+    with pytest.raises(ct.InputError, match="was not written by certune"):
         ct.load(tmp_path)
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 from fractions import Fraction
 
@@ -198,3 +199,23 @@ def test_numbers_survive(number):
     stored = json.loads(json.dumps(number_data(number)))
     back = number_from(stored)
     assert back == number and type(back) is type(number)
+
+
+@pytest.mark.parametrize("kind", ["flipped", "foreign", "a folder"])
+def test_loading_a_damaged_search_says_which_file_and_what_mends_it(tmp_path, kind):
+    space = ct.ParameterSpace((ct.Real("a", 0, 1), ct.Real("b", 0, 1)))
+    family = ct.ProgramFamily(lambda x, p: 1 if p["a"] + p["b"] >= x else 0, space)
+    ct.tune(family, [0.5, 1.5], run_dir=tmp_path)
+    (steps,) = tmp_path.glob("search-*.jsonl")
+    content = bytearray(steps.read_bytes())
+    if kind == "a folder":
+        steps.unlink()
+        steps.mkdir()
+    else:
+        content[len(content) // 2] ^= 1
+        steps.write_bytes(content if kind == "flipped" else b"mine\n" * 9)
+    with pytest.raises(ct.InputError, match=re.escape(str(steps))) as caught:
+        ct.load(tmp_path)
+    text = str(caught.value)
+    assert "events that are none" not in text and "backup" not in text and "delete" not in text
+    assert kind == "a folder" or "the call that made the run sets it aside" in text

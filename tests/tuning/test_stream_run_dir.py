@@ -236,3 +236,25 @@ def test_a_long_stream_is_logged(family, capsys):
     assert " read " in said and "OPTIMAL after" in said
     ct.tune_stream(family, INSTANCES, progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_instances_that_do_not_fit_are_left_out_of_a_stream(tmp_path):
+    """Hours into a stream a bad record does not end it, if failures are to be left out."""
+    bad = StepInstance((0.5,), (0, 7), name="out of range")
+    stream = [*INSTANCES[:3], bad, "no instance at all", *INSTANCES[3:]]
+    for n_jobs in (1, 2):
+        result = ct.tune_stream(
+            StepFamily(), stream, on_error="skip", run_dir=tmp_path, progress=False, n_jobs=n_jobs
+        )
+        assert result.n_failed == 2 and result.n_instances == len(stream)
+        assert result.failures["out of range"].startswith(
+            "InputError: expected utilities in [0, 1]"
+        )
+        assert "InputError" in result.failures["instance 4"]
+    alone = ct.tune_stream(StepFamily(), INSTANCES, progress=False)
+    assert result.best_params == alone.best_params and result.landscape == alone.landscape
+    assert ct.load(tmp_path).failures == result.failures
+    with pytest.raises(ct.InputError, match="out of range: expected utilities"):
+        ct.tune_stream(StepFamily(), stream, progress=False)
+    with pytest.raises(ct.TuningError, match="All 2 instances failed.*out of range: InputError"):
+        ct.tune_stream(StepFamily(), stream[3:5], on_error="skip", progress=False)

@@ -88,12 +88,12 @@ class Journal:
         except TypeError:
             raise ParameterError(f"state must be the path of a file, got {path!r}") from None
         except ValueError as error:  # a name that no file can have
-            raise InputError(f"cannot open {path!r} for the state: {error}") from None
+            raise InputError(f"cannot open {path!r} for writing: {error}") from None
         self._file = self._opened()
         try:
             if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
                 raise InputError(
-                    f"cannot open {self.path} for the state: it is no plain file; choose another"
+                    f"cannot open {self.path} for writing: it is no plain file; choose another"
                 )
             lock_path = self._file_path.with_name(f"{self._file_path.name}.lock")
             self._lock = Lock(lock_path, str(self.path))
@@ -111,7 +111,7 @@ class Journal:
             descriptor = os.open(self._file_path, flags, 0o644)
         except OSError as error:
             raise InputError(
-                f"cannot open {self.path} for the state: {error.strerror}; choose another "
+                f"cannot open {self.path} for writing: {error.strerror}; choose another "
                 "place, or make this one writable"
             ) from error
         return io.FileIO(descriptor, "r+")
@@ -310,7 +310,7 @@ def _lines(reader: Iterable[bytes], path: Path) -> Iterator[tuple[bytes, Any]]:
         if text is None:
             if end == 0 and not _is_torn_header(line):
                 raise DamagedError(
-                    f"{path} is not a state file, or damaged at byte 0",
+                    f"{path} was not written by certune, or is damaged at byte 0",
                     "choose another file, or delete this one",
                 )
             torn = line

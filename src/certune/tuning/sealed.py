@@ -121,7 +121,8 @@ class SealedCertificate(Carded, ABC):
             raise CertificateError(f"{error}.") from error
         except ValueError as error:
             raise CertificateError(
-                f"{path} is not a complete certificate file ({error}): write it again with save."
+                f"{path} is not a complete certificate file ({error}): write it again with save, "
+                "or in a run directory by the same call of tune, which computes nothing twice."
             ) from error
         try:
             return cls.from_content(stored)

@@ -16,6 +16,7 @@ from certune.dual import DualFunction, aggregated
 from certune.errors import CertuneError, InputError, ParameterError
 from certune.runs import Journal
 from certune.runs.directory import FUNCTIONS, read_events, what_else
+from certune.runs.journal import DamagedError
 from certune.space import Segment
 from certune.tuning.progress import upper_bound_of
 from certune.tuning.schema import criterion_from, segment_from, written
@@ -225,7 +226,14 @@ def load(path: str | os.PathLike[str]) -> StoredRun | StoredSearch | StoredStrea
         if "stream" in last[0]:
             return _stored_stream(Path(path), str(header["family"]), last)
         return _stored(Path(path), str(header["family"]), last)
+    except DamagedError as error:
+        raise InputError(
+            f"{error.problem}; the call that made the run sets it aside, and does again what is "
+            "missing"
+        ) from None
     except (AttributeError, LookupError, TypeError, ValueError, CertuneError) as error:
+        if str(path) in str(error):  # which says itself what is wrong where
+            raise
         raise InputError(f"the journal of {path} has events that are none: {error}") from error
 
 

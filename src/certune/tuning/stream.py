@@ -80,7 +80,8 @@ def tune_stream(
     n_jobs : int or None, default=1
         Number of parallel workers, as in :func:`certune.tune`. The result does not depend on it.
     on_error : {"raise", "skip"}
-        What to do when an instance fails: end with a `TuningError`, or leave it out.
+        What to do when an instance fails: end with a `TuningError`, or leave it out. The same
+        holds for one that does not fit the family, with an `InputError`.
     timeout_per_instance : float, optional
         Seconds after which an instance has failed, as in :func:`certune.tune`.
     progress : bool, optional
@@ -180,6 +181,13 @@ class _Block(NamedTuple):
     known: BlockSum | None = None
 
 
+class _Unfit(NamedTuple):
+    """What stands in a block for an instance that does not fit the family, and is left out."""
+
+    name: str
+    why: str
+
+
 class _Stream:
     """One run over a stream."""
 
@@ -269,10 +277,9 @@ class _Stream:
         """Yield consecutive instances, checked, unless the folder knows all about them."""
         numbered = enumerate(iter(self._instances))
         for number in range(2**62):
-            items = list(islice(numbered, BLOCK))
+            items = [self._checked(*pair) for pair in islice(numbered, BLOCK)]
             if not items:
                 return
-            self._check(items)
             known = self._known(number, items)
             if known is None or known.failures:
                 yield _Block(number, items, known)
@@ -280,12 +287,19 @@ class _Stream:
                 self._take(known, log)
                 crew.check()
 
-    def _check(self, items: list[tuple[int, Any]]) -> None:
-        for number, item in items:
-            try:
-                self.family.check_instance(item)
-            except InputError as error:
-                raise InputError(f"{instance_name(item, number)}: {error}") from error
+    def _checked(self, number: int, item: Any) -> tuple[int, Any]:
+        """Return an instance with its number; what does not fit ends the run, or is left out."""
+        try:
+            self.family.check_instance(item)
+        except InputError as error:
+            name = instance_name(item, number)
+            if not self._options.skips_failures:
+                raise InputError(f"{name}: {error}") from error
+            return number, _Unfit(name, f"{type(error).__name__}: {error}")
+        return number, item
+
+    def _fingerprint(self, item: Any) -> Any:
+        return list(item) if isinstance(item, _Unfit) else self.family.instance_fingerprint(item)
 
     def _known(self, number: int, items: list[tuple[int, Any]]) -> BlockSum | None:
         """Return what the folder keeps of a block.
@@ -294,7 +308,7 @@ class _Stream:
         """
         if self._folder is None:
             return None
-        prints = [self.family.instance_fingerprint(item) for _, item in items]
+        prints = [self._fingerprint(item) for _, item in items]
         key = hashlib.sha256(json.dumps([number, prints]).encode("ascii")).hexdigest()
         self._prints[number] = key
         known = self._folder.find(BLOCKS, key)
@@ -379,6 +393,8 @@ def _attempted(
 ) -> tuple[DualFunction, Utilities] | Failure:
     """Return the function of an instance and utilities of the defaults, or why there is none."""
     check_time()
+    if isinstance(item, _Unfit):
+        return Failure(number, item.name[:LONGEST_TEXT], item.why[:LONGEST_TEXT])
     try:
         return within(limit, _function_and_defaults, family, item)
     except Exception as error:
