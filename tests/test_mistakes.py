@@ -5,6 +5,7 @@ Those in files are in ``tests/data``, those on the command line in ``tests/cli``
 
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,25 @@ MISTAKES = {
         lambda: ct.tune(ct.Linkage(alpha=1.0), [INSTANCE]),
         "give alpha as a range (low, high)",
         lambda: ct.tune(ct.Linkage(alpha=(0.5, 1.0)), [INSTANCE]),
+    ),
+    "a linkage by its name": (
+        lambda: ct.Linkage("ward", alpha=(1, 3)),
+        "Ward's method is the kind 'energy' at alpha = 2",
+        lambda: ct.Linkage("energy", alpha=2),
+    ),
+    "single": (
+        lambda: ct.Linkage("single"),
+        "the kind 'power-mean' at alpha = -inf",
+        lambda: ct.Linkage("power-mean", alpha=-np.inf),
+    ),
+    "groups of one label": (
+        lambda: ct.from_frame({"x": [1, 2], "kind": [0, 1]}, target="kind", group="kind"),
+        "all rows of a group would have the same label",
+        lambda: ct.from_frame({"x": [1, 2], "kind": [0, 1]}, target="kind"),
+    ),
+    "no result": (
+        lambda: ct.load(Path("table.csv").write_text("a,b\n") and "table.csv"),
+        "certune.load takes what such a result has saved, or the folder of a run",
     ),
     "negative time": (lambda: tune(timeout=-1), "timeout must be a positive number of seconds"),
     "words for time": (lambda: tune(timeout="60s"), "timeout must be a number, got '60s'"),

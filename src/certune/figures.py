@@ -23,9 +23,11 @@ HARDLY_A_DECADE = 0.5
 OUT_OF_VIEW = ", out of view"
 # A legend of a figure has so many columns, and at most this share of the height.
 MOST_COLUMNS, LEGEND_SHARE = 4, 0.25
+# Letters at which the name in a legend that is too wide is wrapped at the least.
+SHORTEST_LINE = 12
 LEGEND_SIZES = ("small", "x-small", "xx-small")
 # Letters, in points, are not made smaller.
-SMALLEST_LETTERS = 6.0
+SMALLEST_LETTERS, SMALLEST_HEADLINE = 6.0, 8.0
 
 
 AnyFigure = TypeVar("AnyFigure", bound=Any)
@@ -68,15 +70,29 @@ def fit_letters(text: Any, room: float, size: str, *, upwards: bool = False) -> 
     return bool(smaller >= SMALLEST_LETTERS)
 
 
+def fit_headline(text: Any, room: float) -> None:
+    """Write a headline on one line if its letters need not be small for that, otherwise on two."""
+    words = " ".join(text.get_text().split())
+    text.set_text(words)
+    fit_letters(text, room, "large")
+    if text.get_fontsize() < SMALLEST_HEADLINE:
+        text.set_text(_on_two_lines(words))
+        fit_letters(text, room, "large")
+
+
+def _on_two_lines(words: str) -> str:
+    widths = range(len(words) // 2, len(words) + 1)
+    halves = (textwrap.wrap(words, width, break_long_words=False) for width in widths)
+    return "\n".join(next((lines for lines in halves if len(lines) <= 2), [words]))
+
+
 def fit_label(text: Any, room: float, size: str = "medium") -> bool:
     """Write a label that runs upwards on one line if that fits, otherwise on two."""
     words = " ".join(text.get_text().split())
     text.set_text(words)
     text.set_fontsize(size)
     if text.get_window_extent().height > room:
-        widths = range(len(words) // 2, len(words) + 1)
-        halves = (textwrap.wrap(words, width, break_long_words=False) for width in widths)
-        text.set_text("\n".join(next((lines for lines in halves if len(lines) <= 2), [words])))
+        text.set_text(_on_two_lines(words))
     return fit_letters(text, room, size, upwards=True)
 
 
@@ -96,8 +112,13 @@ def fit_legend(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> No
             figure.legends[0].remove()
             artists, names = [entry[0] for entry in chosen], [entry[1] for entry in chosen]
             legend = legend_below(figure, artists, names, size, n_columns)
-            if legend.get_window_extent().width <= figure.bbox.width:
+            if (excess := legend.get_window_extent().width / figure.bbox.width) <= 1:
                 break
+        if excess > 1:
+            width = max(SHORTEST_LINE, int(0.9 * max(map(len, names)) / excess))
+            figure.legends[0].remove()
+            names = [textwrap.fill(name, width) for name in names]
+            legend = legend_below(figure, artists, names, size, 1)
         if legend.get_window_extent().height <= room:
             break
 

@@ -70,6 +70,11 @@ def test_init_refuses_files_without_the_target(run, place):
     assert not (place / "scenario.toml").exists()
 
 
+def test_init_takes_the_target_that_is_named(run, place):
+    run("init", "data", "--target", "x")
+    assert 'target = "x"' in (place / "scenario.toml").read_text()
+
+
 def test_init_says_which_class_is_too_rare_for_folds(run, place):
     (place / "few.csv").write_text("x,label\n1,a\n2,a\n3,a\n4,b\n")
     run("init", "few.csv", "--family", "labeling")

@@ -388,6 +388,13 @@ MISTAKES = {
     ): "mean, min, quantile:q",
     ("tune", "linkage", "data", "--target", "label", "--aggregate", "cvar:x"): "such as cvar:0.1",
     ("tune", "linkage", "data", "--target", "label", "--aggregate", "quantile:2"): "at most 1",
+    ("tune", "linkage", "data", "--target", "label", "--group", "label"): "name another column of",
+    ("tune", "logistic", "houses.csv", "--target", "price"): "certune tune regression",
+    (
+        "report",
+        "hole.csv",
+    ): "neither a run directory nor the state of an online run: name the folder",
+    ("init", "data", "--target", "lable"): "did you mean 'label'",
     ("tune", "nowhere:family", "data"): "cannot import the module 'nowhere'",
     ("tune", "math:pi", "data"): "must be a certune family",
     ("tune", "math:pie", "data"): "did you mean 'pi'",

@@ -101,6 +101,20 @@ def test_a_figure_of_any_size_has_its_texts_within_and_its_landscape_large(style
     assert top.get_window_extent().width >= 0.45 * drawn.bbox.width
 
 
+def test_the_picture_of_a_choice_fits_a_small_figure():
+    instances = ct.datasets.random_clustering(2, n_clusters=2, n_per_cluster=4)
+    names = ("power means from single to complete linkage", "min-max", "a third one")
+    kinds = ("power-mean", "min-max", "power-mean")
+    families = [ct.Linkage(kind, alpha=(-k, k)) for k, kind in zip((4, 5, 6), kinds, strict=True)]
+    result = ct.tune(ct.Choice(dict(zip(names, families, strict=True))), instances)
+    drawn = result.plot_landscape()
+    drawn.set_size_inches(4, 3)
+    drawn.draw_without_rendering()
+    for box in (drawn._suptitle.get_window_extent(), drawn.legends[0].get_window_extent()):
+        assert box.x0 >= -1 and box.x1 <= drawn.bbox.x1 + 1
+    assert drawn.axes[0].get_window_extent().height > 0.35 * drawn.bbox.height
+
+
 def test_a_legend_that_was_taken_away_is_not_brought_back():
     drawn = figure()
     drawn.legends[0].remove()

@@ -21,8 +21,12 @@ From a folder of CSV files to a page that explains the result:
   certune open run/
 
 \b
-Exit codes: 0 done, 1 refused (one line says why), 2 wrong usage, 3 not verified, 130 Ctrl-C.
-Shell completion: eval "$(_CERTUNE_COMPLETE=bash_source certune)", or zsh_source, fish_source.
+Exit codes: 0 done, 1 refused (one line says why), 2 wrong usage,
+  3 not verified, 130 stopped by Ctrl-C.
+
+\b
+Shell completion (or zsh_source, fish_source):
+  eval "$(_CERTUNE_COMPLETE=bash_source certune)"
 """
 
 

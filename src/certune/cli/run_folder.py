@@ -119,7 +119,13 @@ def read_findings(folder: Path) -> Findings:
     if path.stat().st_size > LARGEST_RECORD:
         raise InputError(f"{path} is too large to be a record of certune")
     try:
-        return Findings.from_json(path.read_text(encoding="utf-8"), str(path))
+        text = path.read_text(encoding="utf-8")
+        if folder.is_file() and not text.startswith("{"):
+            raise InputError(
+                f"{folder} is neither a run directory nor the state of an online run: name the "
+                f"folder of the run, such as {folder.parent}"
+            )
+        return Findings.from_json(text, str(path))
     except UnicodeError:
         raise InputError(f"{path} is not a record of certune: it is no text") from None
 

@@ -37,10 +37,13 @@ class Found:
 @click.command(
     short_help="Write a scenario file for your data.",
     epilog="\b\nExamples:\n  certune init data/ --family linkage\n"
-    "  certune init train.csv --family logistic --to logistic.toml",
+    "  certune init train.csv --family logistic --target y --to logistic.toml",
 )
 @click.argument("data", nargs=-1, required=True, type=click.Path())
 @click.option("--family", type=click.Choice(list(FAMILIES)), default="linkage", show_default=True)
+@click.option(
+    "--target", help="Column with the labels or values; by default the one that looks like it."
+)
 @click.option(
     "--to",
     "target_file",
@@ -51,7 +54,9 @@ class Found:
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file.")  # fmt: skip
 @refusing
-def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool) -> None:
+def init(
+    data: tuple[str, ...], family: str, target: str | None, target_file: Path, overwrite: bool
+) -> None:
     """Write a scenario file for the data that are there, with comments on what was found."""
     from certune.data.doors import files_of
     from certune.files import write_whole
@@ -59,7 +64,7 @@ def init(data: tuple[str, ...], family: str, target_file: Path, overwrite: bool)
     if target_file.exists() and not overwrite:
         raise InputError(f"{target_file} exists: name another file with --to, or --overwrite")
     files = files_of(data)
-    names, target, found = _looked_at(files)
+    names, target, found = _looked_at(files, target)
     folds, note = _folds(family, found)
     scenario = Scenario(
         {"name": family, **_settings(family)},
@@ -138,8 +143,8 @@ def _settings(family: str) -> dict[str, object]:
     return {**FAMILIES[family].defaults({}), **scaled}
 
 
-def _looked_at(files: Sequence[Path]) -> tuple[list[str], str, list[Found]]:
-    """Return the columns of the first file, the likely target, and what every file has of it."""
+def _looked_at(files: Sequence[Path], named: str | None) -> tuple[list[str], str, list[Found]]:
+    """Return the columns of the first file, the target, and what every file has of it."""
     from certune.data.csv_file import read_csv
     from certune.data.table import labels_of
 
@@ -149,7 +154,7 @@ def _looked_at(files: Sequence[Path]) -> tuple[list[str], str, list[Found]]:
     for path in files:
         table = read_csv(path)
         if not found:
-            names, target = list(table.columns), likely_target(table)
+            names, target = list(table.columns), named or likely_target(table)
         (labels,) = labels_of([table], target)
         known = Counter(str(label) for label in labels.tolist() if label is not None)
         found.append(Found(path, table.n_rows, known))

@@ -19,7 +19,7 @@ from certune.data.csv_file import read_csv
 from certune.data.frame import as_table
 from certune.data.table import Table, first_missing, is_missing, labels_of
 from certune.data.tasks import Sample, task_named
-from certune.errors import CertuneError, InputError
+from certune.errors import CertuneError, InputError, ParameterError
 from certune.stages import stage
 
 SUFFIXES = (".csv", ".tsv", ".txt")
@@ -33,6 +33,13 @@ class Purposes:
     group: str | None
     features: Sequence[str] | None
     categorical: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if self.group is not None and self.group == self.target:
+            raise ParameterError(
+                f"target= and group= are both {self.target!r}: all rows of a group would have the "
+                "same label, and nothing be left to find; name another column of groups, or none"
+            )
 
 
 @stage("reading a frame")

@@ -194,14 +194,26 @@ def _check_number_of_folds(cv: int, y: NDArray[Any], stratified: bool) -> None:
     if counts[rarest] < cv:
         count, name = int(counts[rarest]), str(labels[rarest])
         if count < 2:
-            raise InputError(
-                f"class {name!r} has 1 row, and folds need 2: label more rows, merge the class "
-                "with another, or leave the row out"
+            remedy = (
+                f"the target has {len(labels)} different numbers: to predict a number, use task "
+                "regression (certune tune regression)"
+                if _are_measurements(labels)
+                else "label more rows, merge the class with another, or leave the row out"
             )
+            raise InputError(f"class {name!r} has 1 row, and folds need 2: {remedy}")
         raise InputError(
             f"class {name!r} has {count} rows, too few for {cv} folds: pass cv={count} or less, or "
             "merge it with another class"
         )
+
+
+def _are_measurements(labels: NDArray[Any]) -> bool:
+    """Tell whether labels are numbers, and some of them fractions."""
+    try:
+        numbers = labels.astype(np.float64)
+    except ValueError:
+        return False
+    return bool(np.isfinite(numbers).all() and (numbers != np.round(numbers)).any())
 
 
 def features_of(X: Any) -> NDArray[np.float64]:

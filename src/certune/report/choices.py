@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from certune.aggregates import Criterion
 from certune.dual import DualFunction, PiecewiseFunction
-from certune.figures import save_figure
+from certune.figures import (
+    fit_headline,
+    fit_label,
+    fit_legend,
+    fitting_figure,
+    legend_below,
+    save_figure,
+)
 from certune.report.landscape import BASELINE_COLOURS, LINE_COLOUR, OPTIMUM_COLOUR
 from certune.scores import Score
 
@@ -19,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_PLACES = 800
+# Of the height of a figure, what a label beside its only axes may take.
+LABEL_SHARE = 0.6
 
 
 @dataclass(frozen=True)
@@ -95,9 +104,13 @@ def choice_figure(
     matplotlib.figure.Figure
         A figure that is not known to pyplot.
     """
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.0, 5.0), layout="constrained")
+    def fit(figure: Any) -> None:
+        fit_headline(figure._suptitle, 0.97 * figure.bbox.width)
+        fit_legend(figure, *ax.get_legend_handles_labels())
+        fit_label(ax.yaxis.label, LABEL_SHARE * figure.bbox.height)
+
+    figure = fitting_figure((9.0, 5.0), fit)
     ax = figure.add_subplot()
     same = len({line.axis for line in lines}) == 1
     if same and lines[0].is_logarithmic:
@@ -125,6 +138,6 @@ def choice_figure(
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     figure.suptitle(title, fontsize="large", fontweight="bold")
-    figure.legend(loc="outside lower center", frameon=False, fontsize="small")
-    save_figure(figure, path)
-    return figure
+    handles, labels = ax.get_legend_handles_labels()
+    legend_below(figure, handles, labels, "small", 1)
+    return cast("Figure", save_figure(figure, path))

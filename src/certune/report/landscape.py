@@ -19,9 +19,9 @@ from certune.aggregates import Criterion
 from certune.dual import DualFunction, PiecewiseFunction
 from certune.figures import (
     OUT_OF_VIEW,
+    fit_headline,
     fit_label,
     fit_legend,
-    fit_letters,
     fitting_figure,
     is_dark,
     legend_below,
@@ -109,7 +109,7 @@ def landscape_figure(
     strip_height = min(max(0.9, 0.18 * len(duals)), 5.0)
 
     def fit(figure: Any) -> None:
-        fit_letters(figure._suptitle, 0.97 * figure.bbox.width, "large")
+        fit_headline(figure._suptitle, 0.97 * figure.bbox.width)
         fit_legend(figure, handles, labels)
         around = [figure._suptitle, strip.xaxis.label, *figure.legends]
         taken = sum(item.get_window_extent().height for item in around) / figure.dpi

@@ -269,7 +269,10 @@ def load_stream(path: str | PathLike[str]) -> StoredStream:
             stored_proves=fields["proves"],
         )
     except (ValueError, KeyError, TypeError, CertificateError, RecursionError) as error:
-        raise InputError(f"{path} is no result of a stream that can be read: {error}") from None
+        raise InputError(
+            f"{path} is no result of a stream that can be read: {error}; certune.load takes what "
+            "such a result has saved, or the folder of a run (run_dir=)"
+        ) from None
 
 
 def _range(fields: Fields) -> tuple[float, float]:

@@ -19,6 +19,13 @@ from certune.space import ParameterSpace, Real, Simplex
 from certune.suggestions import suggested
 
 KINDS = ("min-max", "power-mean", "product", "energy")
+# What people call a linkage is a setting of a kind.
+NAMED = {
+    "ward": "Ward's method is the kind 'energy' at alpha = 2",
+    "single": "single linkage is the kind 'power-mean' at alpha = -inf",
+    "average": "average linkage is the kind 'power-mean' at alpha = 1",
+    "complete": "complete linkage is the kind 'power-mean' at alpha = inf",
+}
 
 Range: TypeAlias = tuple[float, float]
 
@@ -53,7 +60,8 @@ class LinkageParameters:
     ) -> LinkageParameters:
         """Parameters as the user of `certune.Linkage` gives them, or raise `ParameterError`."""
         if not is_one_of(kind, KINDS):
-            raise ParameterError(f"unknown kind of linkage {kind!r}{suggested(str(kind), KINDS)}")
+            where = f": {NAMED[str(kind)]}" if str(kind) in NAMED else suggested(str(kind), KINDS)
+            raise ParameterError(f"unknown kind of linkage {kind!r}{where}")
         if n_metrics is not None and (
             isinstance(n_metrics, bool) or not isinstance(n_metrics, int)
         ):
