@@ -209,7 +209,40 @@ def _constant():
 
 
 BEYOND = 10**400
+TWO = ct.ProgramFamily(
+    lambda x, p: 1 if p["a"] > x else 0,
+    ct.ParameterSpace((ct.Real("a", 0, 1), ct.Real("b", 0, 1))),
+)
 FRAME = {"size": [BEYOND, 1, 2, 3], "target": [0, 1, 0, 1]}
+
+
+ROWS = ([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+
+
+def squared(alpha):
+    return ct.RegularizedRegression("l1", alpha=alpha, metric="r2")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        (lambda: ct.folds(*ROWS, cv=[([0.5], [1])]), "cv must have pairs of training and"),
+        (lambda: ct.folds(*ROWS, cv=[([0, 1], [2, 4])]), "whole numbers below 4"),
+        (lambda: ct.folds(*ROWS, cv=[(None, 1)]), "cv must have pairs of training and"),
+        (lambda: squared(np.array(2.0)), r"alpha must be a range \(low, high\), got array\(2"),
+        (lambda: squared({1.0, 2.0}), r"alpha must be a range \(low, high\)"),
+        (lambda: squared([1.0, [2.0]]), "alpha"),
+    ],
+)
+def test_what_is_no_list_of_that_kind(mistake, said):
+    with pytest.raises(CertuneError, match=said):
+        mistake()
+
+
+def test_folds_by_masks():
+    masks = np.array([True, True, False, False]), np.array([False, False, True, True])
+    (fold,) = ct.folds(*ROWS, cv=[masks])
+    assert (fold.X.tolist(), fold.X_val.tolist()) == ([[0.0], [1.0]], [[2.0], [3.0]])
 
 
 @pytest.mark.parametrize(
@@ -217,6 +250,8 @@ FRAME = {"size": [BEYOND, 1, 2, 3], "target": [0, 1, 0, 1]}
     [
         (lambda: ct.GenieClustering(g=(0, BEYOND)), "g must be a range"),
         (lambda: ct.ThresholdLinkage(cut_height=(0, BEYOND)), "cut_height must be a range"),
+        (lambda: ct.cell_map(TWO, [0.5], resolution=BEYOND), "resolution must be .* at most 65536"),
+        (lambda: ct.cell_map(TWO, [0.5], resolution=2**63), "resolution must be .* at most 65536"),
         (lambda: ct.pfaffian.trace(lambda x, p: 1, 0, {"a": (0, BEYOND)}), "the range of 'a'"),
         (lambda: clustering(metrics=[lambda a, b: BEYOND]).distances, "must return a number"),
         (lambda: ct.from_frame(pd.DataFrame(FRAME), target="target"), "size"),

@@ -177,9 +177,22 @@ def splits(
         )
     try:
         checked = check_cv(splitter, y, classifier=stratified)
-        return [(np.asarray(a), np.asarray(b)) for a, b in checked.split(X, y, groups)]
+        return [(_rows(a, len(y)), _rows(b, len(y))) for a, b in checked.split(X, y, groups)]
     except (TypeError, ValueError) as error:
         raise InputError(f"the rows cannot be divided into folds: {error}") from error
+
+
+def _rows(part: Any, count: int) -> NDArray[np.int64]:
+    """Return the numbers of the rows in a part, which may be given as a mask."""
+    found = np.asarray(part)
+    if found.dtype == bool and found.shape == (count,):
+        return np.flatnonzero(found)
+    if found.ndim == 1 and found.dtype.kind in "iu" and np.all((found >= -count) & (found < count)):
+        return found.astype(np.int64)
+    raise InputError(
+        "cv must have pairs of training and validation rows, each a list of whole numbers below "
+        f"{count} or a mask of {count} rows, got {part!r}"
+    )
 
 
 def _check_number_of_folds(cv: int, y: NDArray[Any], stratified: bool) -> None:

@@ -28,6 +28,8 @@ from certune.tuning.instances import checked_family, checked_instances, refuse_d
 REPORT_RESOLUTIONS, REPORT_SECONDS = (64, 16), 5.0
 # Bands around known borders are narrower than slivers, which are boxes, by this factor.
 FINER = 16
+# The finest resolution that is accepted.
+FINEST = 1 << 16
 # So are the smallest boxes with known borders, by so many halvings.
 DEEPER = 2
 
@@ -85,8 +87,11 @@ def cell_map(
     """
     refuse_discrete(checked_family(family), "cell_map")
     listed = checked_instances(family, instances)
-    if not is_whole(resolution) or resolution < 1:
-        raise ParameterError(f"resolution must be a positive integer, got {resolution!r}.")
+    if not is_whole(resolution) or not 1 <= resolution <= FINEST:
+        raise ParameterError(
+            f"resolution must be a positive integer, and at most {FINEST}, finer than any "
+            f"picture; got {resolution!r}."
+        )
     resolution = int(resolution)
     box, axes = _plane(family, parameters, {} if fixed is None else dict(fixed))
     criterion = Criterion.checked(aggregate, weights, len(listed))

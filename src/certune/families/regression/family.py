@@ -130,7 +130,8 @@ class RegularizedRegression(Family):
             )
         self.max_error = LARGEST_SHARE if max_error is None else _positive("max_error", max_error)
         self._tolerance = _positive("tolerance", tolerance)
-        if not isinstance(alpha, (tuple, list, np.ndarray)) or len(alpha) != 2:
+        is_list = isinstance(alpha, (tuple, list)) or np.ndim(alpha) == 1
+        if not is_list or len(alpha) != 2:
             raise ParameterError(f"alpha must be a range (low, high), got {alpha!r}")
         weight, ratio = LogReal("alpha", *alpha), self.l1_ratio
         parameters = (weight, Real("l1_ratio", *ratio)) if isinstance(ratio, tuple) else (weight,)
