@@ -174,3 +174,13 @@ def test_families_that_are_not_described_cannot_be_checked(tmp_path, capsys):
         arguments = corpus.made(name, family, instances).saved(tmp_path / name)
         assert main(arguments) == 2
         assert "cannot be checked: its family is not described" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", ["mistyped", "empty", "table.csv"])
+def test_a_place_without_instances_is_no_refutation(named, tmp_path, capsys):
+    case = corpus.made("knapsack", *next(iter(corpus.programs()))[1:])
+    certificate, *_ = case.saved(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    assert main([certificate, str(tmp_path / named)]) == 2
+    assert f"{tmp_path / named} is no .npz or .json file" in capsys.readouterr().err

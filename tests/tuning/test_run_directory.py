@@ -429,6 +429,9 @@ def test_several_parameters_say_what_they_lack():
     for options in ({"on_error": "skip"}, {"timeout_per_instance": 1}):
         with pytest.raises(ct.ParameterError, match="for one free parameter"):
             ct.tune(family, [1], **options)
+        one = ct.ProgramFamily(lambda x, p: 1 if p["a"] >= x else 0, ct.Real("a", 0, 1))
+        with pytest.raises(ct.ParameterError, match="for one free parameter.*here are 2"):
+            ct.tune(ct.Choice({"one": one, "two": family}), [1], **options)
 
 
 # More and fewer instances

@@ -58,7 +58,10 @@ def files_of(paths: list[str]) -> list[Path]:
     files: list[Path] = []
     for path in map(Path, paths):
         inside = sorted(path.iterdir()) if path.is_dir() else [path]
-        files += [file for file in inside if file.suffix in (".npz", ".json")]
+        found = [file for file in inside if file.suffix in (".npz", ".json")]
+        if not found or not path.exists():
+            raise BadFile(f"{path} is no .npz or .json file, and no folder of such")
+        files += found
     return files
 
 

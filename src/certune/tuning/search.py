@@ -253,7 +253,8 @@ def _tune_choice(
     choice: Choice, instances: Any, options: RunOptions, **wishes: Any
 ) -> ChoiceResult:
     """Check what was asked of a choice, and tune it."""
-    _check_instance_options(1, wishes["on_error"], wishes["timeout_per_instance"])
+    n_free = max(family.space.n_free for family in choice.alternatives.values())
+    _check_instance_options(n_free, wishes["on_error"], wishes["timeout_per_instance"])
     if wishes["on_error"] != "raise":
         raise ParameterError(
             "on_error='skip' is for a single family: alternatives are compared on the same "
@@ -357,7 +358,7 @@ def _check_instance_options(n_free: int, on_error: object, limit: Any) -> None:
     if n_free > 1 and (on_error != "raise" or limit is not None):
         raise ParameterError(
             "on_error and timeout_per_instance are for one free parameter, whose instances are "
-            f"finished one by one; this family has {n_free}."
+            f"finished one by one; here are {n_free}."
         )
 
 
