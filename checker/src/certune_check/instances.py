@@ -58,8 +58,8 @@ def files_of(paths: list[str]) -> list[Path]:
     files: list[Path] = []
     for path in map(Path, paths):
         inside = sorted(path.iterdir()) if path.is_dir() else [path]
-        found = [file for file in inside if file.suffix in (".npz", ".json")]
-        if not found or not path.exists():
+        found = [file for file in inside if file.suffix in (".npz", ".json") and file.is_file()]
+        if not found:
             raise BadFile(f"{path} is no .npz or .json file, and no folder of such")
         files += found
     return files
@@ -90,11 +90,10 @@ def _points(path: Path) -> Points:
         raise BadFile(f"{path}: distances {distances.shape} do not fit {n} points and k={k}")
     zeros = distances == 0
     are_copies = zeros.all(axis=0)
-    twins = np.argmax(are_copies, axis=1)
     right = np.isfinite(distances).all() and (distances >= 0).all() and are_copies.diagonal().all()
     right = right and np.array_equal(are_copies, zeros.any(axis=0))
     right = right and np.array_equal(distances, distances.transpose(0, 2, 1))
-    right = right and np.array_equal(distances, distances[:, twins])
+    right = right and np.array_equal(distances, distances[:, are_copies.argmax(axis=1)])
     if not right:
         raise BadFile(f"{path}: distances must be finite, symmetric, and 0 only between copies")
     codes = np.unique(target, return_inverse=True)[1]
@@ -149,8 +148,7 @@ def _mark(digest: Any, text: str) -> None:
 def _add(digest: Any, value: Any) -> None:
     kind = type(value).__name__
     if isinstance(value, (int, Fraction)):
-        top, bottom = value.as_integer_ratio()
-        _mark(digest, f"{kind} {top:x}/{bottom:x}")
+        _mark(digest, "{} {:x}/{:x}".format(kind, *value.as_integer_ratio()))
     elif value is None or isinstance(value, (float, str)):
         _mark(digest, f"{kind} {value!a}")
     elif isinstance(value, np.ndarray):
