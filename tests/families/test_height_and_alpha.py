@@ -83,6 +83,24 @@ def test_merges_at_the_very_height_are_undone(kind):
                 assert least <= truth <= most, (points.ravel().tolist(), height, alpha)
 
 
+def test_lines_begin_at_merges_of_that_very_height():
+    """Thirds and tenths, whose share of a range is no float."""
+    for distance, high in [(1 / 3, 2.0), (0.1, 0.2), (0.2, 0.7), (1.0, 2.0), (2.8, 7.5)]:
+        places = np.array([[0.0], [distance], [7.0 * distance]])
+        instance = ct.ClusteringInstance(distances=abs(places - places.T), target=[0, 1, 2])
+        for kind in RANGES:
+            family = ct.ThresholdLinkage(kind, RANGES[kind], (distance, high))
+            at_merge, above = (
+                {"alpha": alpha, "cut_height": height}
+                for alpha, height in [(1.3, distance), (2.7, high)]
+            )
+            assert family.run_exact(instance, at_merge) == 1
+            for line in (ct.Segment(at_merge, above), ct.Segment(above, at_merge)):
+                dual = family.dual(instance, line)
+                for t in filter(line.is_exact_at, (0.0, 1.0)):
+                    assert dual.value_at(t) == family.run_exact(instance, line.at(t))
+
+
 @pytest.mark.parametrize("points", [[[0.0]], [[1.0], [1.0]], [[0.0], [1.0]], [[0.0], [1.0], [3.0]]])
 def test_few_points(points):
     family = ct.ThresholdLinkage("energy", (0.5, 4.0), (0.5, 5.0))

@@ -17,7 +17,7 @@ from fractions import Fraction
 from certune.dual import PiecewiseFunction
 from certune.families.linkage.combining import exponent_range
 from certune.families.linkage.instance import ClusteringInstance
-from certune.families.linkage.lines import Line, Number, simplified, sum_at
+from certune.families.linkage.lines import Line, Number, ordinary, sum_at
 
 # Lines whose ends differ in size by less than this many bits are followed as they are.
 FEW_BITS = 10
@@ -50,12 +50,7 @@ class OtherCoordinate(ABC):
 
     def at(self, s: float | Fraction) -> Line:
         """The constant parameters at a coordinate."""
-        t = Fraction(s)
-        alpha = self.line.alpha
-        if any(slope != 0 for _, slope in alpha):
-            alpha = tuple((_number(sum_at(own, t)), 0.0) for own in self.line.exact_alpha)
-        weights = tuple((_number(weight), 0.0) for weight in self.line.weights_at(t))
-        return Line(self.line.kind, alpha, weights)
+        return self.line.at(Fraction(s))
 
     def carried_back(self, function: PiecewiseFunction, name: str) -> PiecewiseFunction:
         """A function of s as one of t; what holds no float any more becomes part of a gap."""
@@ -156,13 +151,7 @@ def other_coordinate(
 def _moving(
     values: tuple[Fraction, ...] | list[Fraction], slopes: list[Fraction]
 ) -> tuple[tuple[Number, Number], ...]:
-    return tuple((_number(a), _number(b)) for a, b in zip(values, slopes, strict=True))
-
-
-def _number(value: Fraction) -> Number:
-    """The same number as a float, if it is an ordinary one."""
-    exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
-    return simplified(value) if abs(exponent) < 900 else value
+    return tuple((ordinary(a), ordinary(b)) for a, b in zip(values, slopes, strict=True))
 
 
 def _inside(low: Fraction, high: Fraction) -> tuple[float, float]:

@@ -413,13 +413,23 @@ class Linkage(Family):
                 course = course_at(instance, line, place)
             return self._run_at(course)
 
+        return self._dual_along(instance, line, (segment.low, segment.high), value_at, name)
+
+    def _dual_along(
+        self,
+        instance: ClusteringInstance,
+        line: Line,
+        ends: tuple[float, float],
+        value_at: Callable[[float | Fraction], Fraction],
+        name: str,
+    ) -> PiecewiseFunction:
+        """Utility along a line; ``value_at`` is the plain algorithm at one place of it."""
         if instance.n_distinct <= 2 or instance.k == instance.n_points or not line.moves:
-            value = value_at(segment.low)
-            return PiecewiseFunction.constant(segment.low, segment.high, value, name=name)
-        other = other_coordinate(instance, line, segment.low, segment.high)
+            return PiecewiseFunction.constant(*ends, value_at(ends[0]), name=name)
+        other = other_coordinate(instance, line, *ends)
         if other is None:
             looking = Looking(self._engine, self._closer_look(instance, line, name), name)
-            return self._dual_on(instance, line, (segment.low, segment.high), value_at, looking)
+            return self._dual_on(instance, line, ends, value_at, looking)
 
         def value_at_place(s: float | Fraction) -> Fraction:
             t = simplified(other.place(s))
@@ -428,8 +438,7 @@ class Linkage(Family):
             return self._run_at(make_course(instance, other.at(s), 0.0, 0.0))
 
         looking = Looking(self._engine, name=name)
-        ends = 0.0, other.length
-        function = self._dual_on(instance, other.line, ends, value_at_place, looking)
+        function = self._dual_on(instance, other.line, (0.0, other.length), value_at_place, looking)
         return other.carried_back(function, name)
 
     def _closer_look(

@@ -66,6 +66,14 @@ class Line:
             slope += rate * delta
         return start, slope
 
+    def at(self, t: Fraction) -> Line:
+        """The constant parameters at t."""
+        alpha = self.alpha
+        if any(slope != 0 for _, slope in alpha):
+            alpha = tuple((ordinary(sum_at(own, t)), 0.0) for own in self.exact_alpha)
+        weights = tuple((ordinary(weight), 0.0) for weight in self.weights_at(t))
+        return Line(self.kind, alpha, weights)
+
     @cached_property
     def total(self) -> tuple[Fraction, Fraction]:
         """The sum of all exponents: (value at 0, slope)."""
@@ -109,6 +117,12 @@ def simplified(place: Fraction) -> float | Fraction:
     """The float that is equal to a number, if there is one."""
     near = float(place)
     return near if Fraction(near) == place else place
+
+
+def ordinary(value: Fraction) -> Number:
+    """The same number as a float, if it is an ordinary one."""
+    exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
+    return simplified(value) if abs(exponent) < 900 else value
 
 
 def sign_of(value: Fraction) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -20,8 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certune.box import Box, Vertex
+from certune.dual import PiecewiseFunction
+from certune.families.linkage.course import make_course
 from certune.families.linkage.family import Linkage
 from certune.families.linkage.instance import ClusteringInstance
+from certune.families.linkage.lines import Line
 from certune.families.linkage.utility import IntegerRatios, Utility
 from certune.kernels.linkage import RULER, Pruning
 from certune.space import ParameterSpace, Segment
@@ -40,6 +44,20 @@ class RulerLinkage(Linkage):
 
     def _pruning(self, instance: ClusteringInstance) -> Pruning:
         return Pruning(RULER, np.empty((0, 0), dtype=np.int64), 1)
+
+    def dual_of_heights(
+        self, instance: ClusteringInstance, scale: Scale, along: Segment
+    ) -> PiecewiseFunction:
+        """Utility along a line of alpha and heights, whose weights are rational numbers."""
+        start: Any = along.origin
+        slope: Any = along.direction
+        weights = scale.line_of_weights(start["cut_height"], slope["cut_height"])
+        line = Line(self.kind, ((start["alpha"], slope["alpha"]),), weights)
+
+        def value_at(t: float | Fraction) -> Fraction:
+            return self._run_at(make_course(instance, line.at(Fraction(t)), 0.0, 0.0))
+
+        return self._dual_along(instance, line, (along.low, along.high), value_at, along.name)
 
 
 def _behind_ruler(utility: Utility) -> Utility:
@@ -96,15 +114,8 @@ class Scale:
         heights = tuple(self.weights(height) for (height,) in box.vertices("cut_height"))
         return Box(space, (box.vertices("alpha"), heights))
 
-    def segment(self, along: Segment) -> Segment:
-        """The same segment with weights in the place of heights."""
-        short, long = self.lengths
-        start: Any = along.origin
-        slope: Any = along.direction
-        step = slope["cut_height"] / (long - short)
-        return Segment.line(
-            {"alpha": start["alpha"], "weights": self.weights(start["cut_height"])},
-            {"alpha": slope["alpha"], "weights": (-step, step)},
-            along.low,
-            along.high,
-        )
+    def line_of_weights(self, start: float, slope: float) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The weights, (value at 0, slope) of each, with which heights are start + t slope."""
+        short, long = map(Fraction, self.lengths)
+        share, step = (Fraction(start) - short) / (long - short), Fraction(slope) / (long - short)
+        return (1 - share, -step), (share, step)

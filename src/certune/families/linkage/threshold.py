@@ -412,7 +412,8 @@ class ThresholdLinkage(Family):
             line = Segment.line(start, slope, along.low, along.high)
             return self._ruled(False).dual(with_ruler(instance, heights[:1]), line)
         scale = Scale(min(heights), max(heights))
-        return self._ruled(True).dual(with_ruler(instance, scale.lengths), scale.segment(along))
+        ruled = with_ruler(instance, scale.lengths)
+        return self._ruled(True).dual_of_heights(ruled, scale, along)
 
     def _ruled(self, moves: bool) -> RulerLinkage:
         return RulerLinkage(self.kind, self._alphas, moves, self.utility)
