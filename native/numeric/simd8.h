@@ -8,14 +8,15 @@
 #include <cstdint>
 #include <cstring>
 
-// Innermost loops are compiled twice, for any x86-64 and for one with AVX2 and fused products, and
-// the loader takes what the processor can do. Both give the same bits: nothing is contracted, and
-// std::fma is rounded once whether there is an instruction for it or not. Clang knows no two
-// versions of a function for this level of processors: with it there is the first one only.
+// Innermost loops are compiled three times, for any x86-64, for one with AVX2 and fused products,
+// and for one with AVX-512, and the loader takes what the processor can do. All give the same bits:
+// nothing is contracted, and std::fma is rounded once whether there is an instruction for it or
+// not. Clang knows no versions of a function for these levels of processors: with it there is the
+// first one only.
 #if defined(__x86_64__) && defined(__linux__) && defined(__gnu_linux__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(CERTUNE_ONE_PROCESSOR)
 #include <immintrin.h>
-#define CERTUNE_HOT [[gnu::target_clones("arch=x86-64-v3", "default")]]
+#define CERTUNE_HOT [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
 // Two versions of one function, where the compiler needs help to use vectors.
 #define CERTUNE_VECTORS [[gnu::target("arch=x86-64-v3")]]
 #define CERTUNE_PLAIN [[gnu::target("default")]]
