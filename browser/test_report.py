@@ -159,6 +159,28 @@ def test_neighbouring_optimal_cells_look_like_one_region(browser, page):
         assert browser.execute_script(pixel, [x, y]) == inside
 
 
+@pytest.mark.parametrize("page", ["folds"], indirect=True)
+def test_lines_are_where_their_parameters_are(browser, page):
+    browser.get(page)
+    # A line is opaque where a picture has neither text nor curves, and what is beside it is not.
+    columns = (
+        "const { box, view } = certune.charts.find((item) => item.box.id === arguments[0]);"
+        "const [x] = view.convertToPixel('grid', [arguments[1], 0]);"
+        "const grid = view.getModel().getComponent('grid').coordinateSystem.getRect();"
+        "const canvas = box.querySelector('canvas'), pen = canvas.getContext('2d');"
+        "const opaque = (x, y) => pen.getImageData(x, y, 1, 1).data[3] > 200;"
+        "const ratio = canvas.width / box.clientWidth, y = (grid.y + 0.02 * grid.height) * ratio;"
+        "return [-5, -1, 0, 1, 5].map((step) => opaque(Math.round(x * ratio) + step, y))"
+    )
+    (low, high), best = browser.execute_script(
+        "return [certune.findings.plateau, certune.findings.best_params]"
+    )
+    for chart, place in ("landscape", (low * high) ** 0.5), ("portrait", *best.values()):
+        left, *middle, right = browser.execute_script(columns, chart, place)
+        assert any(middle), chart
+        assert not (left and right), chart
+
+
 def test_nothing_is_hard_to_reach(browser, page):
     browser.get(page)
     browser.execute_script((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))

@@ -51,6 +51,9 @@ const certune = (function () {
     return a + ((b - a) * (x - places[low])) / (places[low + 1] - places[low] || 1);
   }
 
+  // Lines across a picture. ECharts rounds where they are to two digits unless it is told not to.
+  const marks = (data, lineStyle, label = { show: false }) => ({ symbol: "none", silent: true, precision: -1, label, lineStyle, data });
+
   function textStyle() { return { color: colour("ink"), fontFamily: getComputedStyle(document.body).fontFamily }; }
   function axisStyle(extra) {
     return Object.assign({
@@ -207,5 +210,5 @@ const certune = (function () {
   document.getElementById("save-json").addEventListener("click", () => save("findings.json", "application/json", written("findings")));
   const table = document.getElementById("save-csv");
   table.addEventListener("click", () => save(table.dataset.file, "text/csv", JSON.parse(written("table"))));
-  return { findings, charts, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, countAxis, ticks, tooltip, zoom, chart, draw, heat, bounds, lines, legend, shade, walk, start: applyTheme };
+  return { findings, charts, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, countAxis, ticks, tooltip, zoom, chart, draw, heat, bounds, lines, legend, marks, shade, walk, start: applyTheme };
 })();

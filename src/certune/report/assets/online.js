@@ -1,6 +1,6 @@
 "use strict";
 (function () {
-  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, countAxis, tooltip, zoom, chart, heat, bounds } = certune;
+  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, countAxis, tooltip, zoom, chart, heat, bounds, marks } = certune;
   const up = findings.greater_is_better;
   const last = findings.n_rounds;
   const grid = (extra) => Object.assign({ left: narrow() ? 58 : 74, right: 18, top: 40, bottom: 48 }, extra);
@@ -92,8 +92,8 @@
           const a = api.coord([api.value(0), api.value(3)]), b = api.coord([api.value(1), api.value(2)]);
           return { type: "rect", shape: { x: a[0], y: a[1], width: b[0] - a[0] + 0.5, height: b[1] - a[1] + 0.5 }, style: { fill: heat(share(api.value(4))) } };
         },
-        markLine: { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: colour("optimum"), width: 2, type: "dashed" },
-          data: findings.region.slice(0, 6).flatMap(([a, b]) => [{ yAxis: a }, { yAxis: b }]) },
+        markLine: marks(findings.region.slice(0, 6).flatMap(([a, b]) => [{ yAxis: a }, { yAxis: b }]),
+          { color: colour("optimum"), width: 2, type: "dashed" }),
       }],
     };
   });

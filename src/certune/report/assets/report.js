@@ -1,6 +1,6 @@
 "use strict";
 (function () {
-  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, legend, shade } = certune;
+  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, legend, marks, shade } = certune;
   const up = findings.greater_is_better;
 
   // The landscape, with instances that the reader asks for.
@@ -18,16 +18,12 @@
   function landscape() {
     const [low, high] = extent();
     const areas = findings.region.map(([a, b]) => [{ xAxis: a }, { xAxis: b }]);
-    const lines = [];
-    if (findings.n_free === 1) lines.push({
-      xAxis: robustPlace(), name: "robust", lineStyle: { color: colour("good"), type: "solid", width: 2 },
-      label: { formatter: "robust", color: colour("good"), position: "end" },
-    });
+    const robust = findings.n_free === 1 ? [{ xAxis: robustPlace(), name: "robust" }] : [];
     const series = [{
       name: `exact ${findings.measure}`, type: "line", data: points(findings.landscape), symbol: "none",
       lineStyle: { width: 2.5, color: colour("line") }, itemStyle: { color: colour("line") }, z: 5,
       markArea: { silent: true, itemStyle: { color: colour("optimum"), opacity: 0.45, borderWidth: 2, borderColor: colour("optimum") }, data: areas },
-      markLine: { symbol: "none", silent: true, data: lines },
+      markLine: marks(robust, { color: colour("good"), type: "solid", width: 2 }, { formatter: "robust", color: colour("good"), position: "end" }),
     }];
     if (findings.n_free === 1) series.push({
       icon: "roundRect", name: "plateau", type: "line", data: [], itemStyle: { color: colour("good") },
@@ -114,8 +110,8 @@
           return { type: "rect", shape: { x: start[0], y: start[1] - height / 2, width: Math.max(0.5, stop[0] - start[0] + 0.5), height },
             style: { fill: Number.isNaN(value) || value === null ? colour("rule") : heat(high > low ? ((up ? value - low : high - value) / (high - low)) : 1) } };
         },
-        markLine: { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: colour("optimum"), width: 2, type: "solid" },
-          data: findings.region.slice(0, 6).map(([a, b]) => ({ xAxis: axis.logarithmic ? Math.sqrt(a * b) : (a + b) / 2 })) },
+        markLine: marks(findings.region.slice(0, 6).map(([a, b]) => ({ xAxis: axis.logarithmic ? Math.sqrt(a * b) : (a + b) / 2 })),
+          { color: colour("optimum"), width: 2, type: "solid" }),
       }],
     };
   }
@@ -138,7 +134,7 @@
     return {
       grid: { left: narrow() ? 84 : 120, right: 24, top: 10, bottom: 48 },
       tooltip: tooltip({ trigger: "item", formatter: (p) => { const r = rows[p.dataIndex]; return `against ${escaped(r.name)}: ${shown(r.difference, 3)} [${shown(r.low, 3)}, ${shown(r.high, 3)}]`; } }),
-      xAxis: axisStyle({ type: "value", name: "advantage of the tuned setting", nameLocation: "middle", nameGap: 30,
+      xAxis: axisStyle({ type: "value", name: "advantage of the tuned setting", nameLocation: "middle", nameGap: 30, splitNumber: narrow() ? 2 : 6,
         splitLine: { show: true, lineStyle: { color: colour("rule") } } }),
       yAxis: axisStyle({ type: "category", data: rows.map((r) => r.name), axisLabel: { color: colour("ink") } }),
       series: [{
@@ -149,7 +145,7 @@
             { type: "line", shape: { x1: a, y1: y, x2: b, y2: y }, style: { stroke: colour("line"), lineWidth: 3 } },
             { type: "circle", shape: { cx: m, cy: y, r: 6 }, style: { fill: colour("line") } }] };
         },
-        markLine: { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: colour("ink"), type: "dashed" }, data: [{ xAxis: 0 }] },
+        markLine: marks([{ xAxis: 0 }], { color: colour("ink"), type: "dashed" }),
       }],
     };
   });
@@ -218,8 +214,7 @@
       const raised = (h) => skewed ? Math.log10(Math.max(h, floor) / floor) : h;
       const lowered = (v) => skewed ? floor * 10 ** v : v;
       const top = Math.max(raised(heights[heights.length - 1]), cut === undefined ? 0 : raised(cut)) || 1;
-      const line = cut === undefined ? undefined : { symbol: "none", silent: true, label: { show: false },
-        lineStyle: { color: colour("optimum"), width: 2, type: "dashed" }, data: [{ yAxis: raised(cut) }] };
+      const line = cut === undefined ? undefined : marks([{ yAxis: raised(cut) }], { color: colour("optimum"), width: 2, type: "dashed" });
       return {
         grid: { left: narrow() ? 56 : 70, right: 18, top: 12, bottom: 30 },
         tooltip: tooltip({ formatter: (p) => p.seriesIndex === 0 ? `merge at ${shown(lowered(p.data[4]))}` : `point ${p.data[0] + 1} from the left: cluster ${p.data[2] + 1}${p.data[3] < 0 ? "" : `, truly ${p.data[3] + 1}`}` }),
@@ -250,8 +245,7 @@
         splitLine: { show: true, lineStyle: { color: colour("rule"), opacity: 0.6 } } }),
       series: names.map((name, k) => ({ name, type: "line", showSymbol: false, data: places.map((x, i) => [x, values[k][i]]),
         lineStyle: { color: shade(k), width: 2 }, itemStyle: { color: shade(k) },
-        markLine: k ? undefined : { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: colour("optimum"), width: 2, type: "solid" },
-          data: [{ xAxis: findings.best_params[axis.name] }] } })),
+        markLine: k ? undefined : marks([{ xAxis: findings.best_params[axis.name] }], { color: colour("optimum"), width: 2, type: "solid" }) })),
     }),
     graph: ({ nodes, edges, classes }) => {
       const ends = (k) => { const v = nodes.map((r) => r[k]), m = 0.06 * (Math.max(...v) - Math.min(...v)) || 1; return { min: Math.min(...v) - m, max: Math.max(...v) + m }; };
