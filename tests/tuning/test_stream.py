@@ -4,6 +4,8 @@ import gc
 import itertools
 import json
 import random
+import signal
+import time
 import weakref
 from fractions import Fraction
 
@@ -134,6 +136,42 @@ def test_an_error_of_the_stream_itself_is_passed_on():
 
     with pytest.raises(OSError, match="the disk is gone"):
         ct.tune_stream(StepFamily(), broken())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("why", [OSError("no net"), ct.InputError("a bad file")], ids=repr)
+def test_what_was_read_before_a_stream_breaks_off_is_finished(why, n_jobs, tmp_path):
+    def broken():
+        yield from map(instance, range(3 * BLOCK + 5))
+        raise why
+
+    with pytest.raises(type(why)) as caught:
+        ct.tune_stream(StepFamily(), broken(), n_jobs=n_jobs, run_dir=tmp_path)
+    assert caught.value is why and why.result.n_instances == 3 * BLOCK
+    assert ct.load(tmp_path).n_instances == 3 * BLOCK
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("ending", [ct.Status.TIME_LIMIT, ct.Status.INTERRUPTED])
+def test_a_stream_that_waits_for_its_next_instance_is_ended(ending, n_jobs):
+    """Data that never come, from a network or an instrument, do not hold the run."""
+
+    def waiting():
+        yield from map(instance, range(2 * BLOCK))
+        if ending is ct.Status.INTERRUPTED:
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(60)
+        yield instance(0)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        started = time.perf_counter()
+        timeout = 1.0 if ending is ct.Status.TIME_LIMIT else None
+        result = ct.tune_stream(StepFamily(), waiting(), n_jobs=n_jobs, timeout=timeout)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert time.perf_counter() - started < 30
+    assert result.status is ending and result.n_instances == 2 * BLOCK
 
 
 def streamed(n=40):

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import joblib
 from joblib._parallel_backends import LokyBackend, MultiprocessingBackend
@@ -63,6 +63,7 @@ PLAIN = str, int, float, type(None)
 
 Item = tuple[int, Any]
 Function = Callable[[Any], Any]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,18 @@ class Crew:
             if outcome.error is not None:
                 raise outcome.error
         return [outcome.value for outcome in found]
+
+    def read(self, function: Callable[..., Value], *given: Any) -> Value:
+        """Call a function that gets something from outside, and wait no longer than for the stop.
+
+        Raises
+        ------
+        TimeIsUp
+            If the stop is set; the call is interrupted where that is possible.
+        """
+        self.check()
+        found: Value = self._watch.call(self._stop, function, *given)
+        return found
 
     @property
     def why_stopped(self) -> Status:

@@ -205,6 +205,8 @@ class _Stream:
         self._sums = StreamSums()
         # Fingerprints of the blocks in work, by their numbers.
         self._prints: dict[int, str] = {}
+        # Why no more instances are read, if that is not the end of the stream.
+        self._broken: BaseException | None = None
         self._started = time.perf_counter()
 
     def run(self) -> StreamResult:
@@ -267,6 +269,8 @@ class _Stream:
                     raise outcome.error
                 self._keep(outcome.value)
                 self._take(outcome.value, log)
+            if self._broken is not None:
+                raise self._broken
         except TimeIsUp:
             return crew.why_stopped
         except KeyboardInterrupt:
@@ -274,10 +278,17 @@ class _Stream:
         return None
 
     def _blocks(self, crew: Crew, log: RunLog) -> Iterator[_Block]:
-        """Yield consecutive instances, checked, unless the folder knows all about them."""
+        """Yield consecutive instances, checked, unless the folder knows all about them.
+
+        Where the stream breaks off, the blocks before are finished first.
+        """
         numbered = enumerate(iter(self._instances))
         for number in range(2**62):
-            items = [self._checked(*pair) for pair in islice(numbered, BLOCK)]
+            try:
+                items = crew.read(self._next_items, numbered)
+            except (Exception, TimeIsUp) as error:
+                self._broken = error
+                return
             if not items:
                 return
             known = self._known(number, items)
@@ -286,6 +297,9 @@ class _Stream:
             else:
                 self._take(known, log)
                 crew.check()
+
+    def _next_items(self, numbered: Iterator[tuple[int, Any]]) -> list[tuple[int, Any]]:
+        return [self._checked(*pair) for pair in islice(numbered, BLOCK)]
 
     def _checked(self, number: int, item: Any) -> tuple[int, Any]:
         """Return an instance with its number; what does not fit ends the run, or is left out."""
