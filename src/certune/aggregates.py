@@ -159,7 +159,7 @@ class Quantile(_OfAShare):
     Instances are ordered from the worst to the best, and the utility is taken at which their
     weights first add up to the share `q` of the total weight. So instances of a share of at least
     ``1 - q`` are at least as good, and ``Quantile(0.5)`` is the lower median. Where lower scores
-    are better, as for a log-loss, worst means largest: ``Quantile(0.1)`` is then the 90 % quantile
+    are better, as for a log-loss, worst means largest: ``Quantile(0.1)`` is then the 90% quantile
     of the losses.
 
     Parameters
@@ -180,7 +180,7 @@ class Quantile(_OfAShare):
     name: ClassVar[str] = "quantile"
 
     def words(self, score: str) -> str:
-        """Return ``... at the 10 % quantile from the worst``."""
+        """Return ``... at the 10% quantile from the worst``."""
         return f"{score} at the {_percent(self.share)} quantile from the worst"
 
 
@@ -211,7 +211,7 @@ class CVaR(_OfAShare):
     name: ClassVar[str] = "CVaR"
 
     def words(self, score: str) -> str:
-        """Return ``mean ... of the worst 10 %``."""
+        """Return ``mean ... of the worst 10%``."""
         return f"mean {score} of the worst {_percent(self.share)}"
 
 
@@ -397,4 +397,4 @@ def _decimal(value: Any) -> Fraction | None:
 
 
 def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):.6g} %"
+    return f"{float(100 * share):.6g}%"

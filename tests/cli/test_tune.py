@@ -94,7 +94,7 @@ def test_logistic_holds_rows_back(run, place):
     assert summary["defaults"].keys() >= {"scikit-learn's default"}
     page = (place / "run" / "report.html").read_text()
     # Coefficients have the names of their columns, and one measurement has no interval.
-    assert '"names": ["x' in page and "(95 %" not in page
+    assert '"names": ["x' in page and "(95%" not in page
     assert f"best mean log-loss {summary['best_value']:.6g} on" in run("verify", "run").stdout
 
 
@@ -144,7 +144,7 @@ def test_several_distances_with_tuned_weights(run, place):
     ("text", "aggregate", "words"),
     [
         ("min", "min", "worst clustering accuracy"),
-        ("cvar:0.5", ct.CVaR(0.5), "mean clustering accuracy of the worst 50 %"),
+        ("cvar:0.5", ct.CVaR(0.5), "mean clustering accuracy of the worst 50%"),
     ],
 )
 def test_something_else_than_the_mean(run, place, text, aggregate, words):
@@ -372,7 +372,7 @@ MISTAKES = {
     ("tune", "linkage", "data", "--target", "label", "--holdout", "0.99"): "some are left",
     ("tune", "linkage", "data", "--target", "label", "--distance", "euklid"): "euklid",
     ("tune", "regression", "train.csv", "--target", "y"): (
-        "train.csv, line 2, column 'y': 'malignant' is no number to predict; for classes use"
+        "train.csv, line 2, column 'y': 'malignant' is not a number; to predict classes, use"
     ),
     ("tune", "regression", "houses.csv", "--target", "price", "--metric", "accuracy"): "squared-e",
     ("tune", "regression", "houses.csv", "--target", "price", "--cv", "100"): "pass --cv 90",
@@ -400,8 +400,8 @@ MISTAKES = {
     ("tune", "math:pie", "data"): "did you mean 'pi'",
     ("tune", "none.toml"): "cannot read none.toml",
     ("show", "nowhere"): "there is no run nowhere",
-    ("show", "data"): "no run directory",
-    ("report", "data"): "no run directory",
+    ("show", "data"): "not a run directory",
+    ("report", "data"): "not a run directory",
     ("verify", "data"): "has no scenario.toml",
     (
         *HEIGHT,
@@ -415,7 +415,7 @@ MISTAKES = {
     (*HEIGHT[:5], "5", "1"): "cut_height must be a range (low, high) of heights from 0 on",
     (*HEIGHT[:5], "-5", "1"): "--relative tunes a share",
     ("resume", "data"): "there is nothing to continue",
-    ("open", "data"): "no run directory",
+    ("open", "data"): "not a run directory",
     ("init", "empty"): "the folder empty is empty",
     ("online", "data", "--state", "s"): "say which column of data/d0.csv has the labels: --target",
     ("online", "data", "--state", "s", "--target", "lable"): "did you mean 'label'",
@@ -512,7 +512,7 @@ def test_folds_of_several_tables_are_not_taken_for_independent(run, place):
     expected = mean_interval(scores.tolist(), 0.05, (0.0, worst))
     assert held["interval"] == pytest.approx([expected.low, expected.high], abs=1e-6)
     shown = " ".join(run("show", "run").stdout.split())
-    assert "On 2 held-out tables, 6 folds, it has" in shown
+    assert "On 2 held-out tables, 6 folds, it scores" in shown
 
 
 def test_a_class_of_one_row_is_named_with_advice_that_works(run, place):
@@ -583,6 +583,7 @@ def test_options_are_listed_by_what_they_are_about(run):
     told = run("tune", "--help").stdout
     places = [told.index(f"\n{title}:\n") for title in ("Data", "Linkage", "Labeling", "Output")]
     assert places == sorted(places) and "\nOptions:" not in told
+    assert told.count("FAMILY") == 2 and told.count("[DATA]...") == 1
     commands = run("--help").stdout
     assert commands.count("...") == 1 and commands.index("  init") < commands.index("  check")
 

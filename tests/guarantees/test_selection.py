@@ -211,3 +211,16 @@ def test_smoothing_prefers_wide_plateaus():
     for width in (0, -1, 2, math.nan, "wide"):
         with pytest.raises(ct.ParameterError, match="width"):
             smoothed_optimum(peak, width)
+
+
+def test_a_selection_is_printed_in_words():
+    instances = ct.datasets.random_clustering(4, n_clusters=3, n_per_cluster=4, spread=0.4)
+    result = ct.tune(ct.Linkage("power-mean", alpha=(-4, 4)), instances)
+    told = str(result.select("plateau", epsilon=0.02))
+    assert told.startswith(f"alpha = {result.select('plateau', epsilon=0.02).params['alpha']:.8g}")
+    assert "mean utility 0." in told and "'plateau' from [" in told and "Fraction" not in told
+    metrics = ("euclidean", "cityblock")
+    pairs = ct.datasets.random_clustering(2, n_clusters=3, n_per_cluster=4, metrics=metrics)
+    both = ct.Linkage("power-mean", alpha=(0.5, 4), weights="tune", n_metrics=2)
+    told = str(ct.tune(both, pairs).select("one-standard-error"))
+    assert "weights = (" in told and "Fraction" not in told

@@ -15,7 +15,7 @@ from certune.report import Findings, findings_of, verdict, write_report
 from certune.report.collecting import are_folds, importance_of
 from certune.report.findings import CellsFinding
 from certune.report.page import page_of
-from certune.report.verdict import edges_touched, is_spike, key_figures, wider_range
+from certune.report.verdict import alike, edges_touched, is_spike, key_figures, wider_range
 from certune.testing import StepFamily, StepInstance
 
 
@@ -109,7 +109,7 @@ def test_names_cannot_break_the_page(plain):
 def test_words_for_a_proved_optimum_with_held_out_instances(plain):
     result, findings = plain
     assert said(findings, "proved").text.startswith("Yes. No setting with alpha in [-3, 3]")
-    assert "2 held-out instances" in said(findings, "not seen").text
+    assert "2 held-out instances" in said(findings, "hold up").text
     name, value = findings.best_default
     assert value == max(result.baselines.values()) and name in said(findings, "better").text
 
@@ -169,7 +169,7 @@ def test_an_early_end_is_told():
 def test_folds_of_the_same_rows_promise_nothing(plain):
     findings = findings_of(plain[0], shared_rows=True)
     assert findings.guarantee is None and findings.cross_validation is None
-    assert "share their rows" in said(findings, "not seen").text
+    assert "share their rows" in said(findings, "hold up").text
 
 
 def test_folds_are_called_folds_and_held_out_rows_rows():
@@ -180,7 +180,7 @@ def test_folds_are_called_folds_and_held_out_rows_rows():
     findings = findings_of(result, result.evaluate([rows]), shared_rows=True)
     assert "over 4 folds" in said(findings, "use").text
     assert "these 4 folds" in said(findings, "proved").text
-    assert "rows it has not seen" in said(findings, "not seen").question
+    assert "new rows" in said(findings, "hold up").question
     assert "on 8 held-out rows" in [figure.words for figure in key_figures(findings)]
     page = page_of(findings)
     assert "<h2>Folds</h2>" in page and "<h2>Fold by fold</h2>" in page
@@ -190,9 +190,7 @@ def test_folds_are_called_folds_and_held_out_rows_rows():
 def test_a_default_is_equal_up_to_the_gap_among_the_key_figures_too(plain):
     best = plain[1].best_value
     findings = replace(plain[1], gap=1e-8, defaults={"weakest": best + 1e-9, "other": best - 0.1})
-    assert said(findings, "better than").text.startswith(
-        "Not at all: a default is as good, weakest"
-    )
+    assert said(findings, "better than").text.startswith("Not at all: weakest is just as good")
     assert [(f.value, f.words) for f in key_figures(findings)][2] == (
         "equal",
         "to weakest, a default",
@@ -215,7 +213,7 @@ def test_a_map_that_is_open_is_said_to_be(plain, width, drawn):
     assert cells.open_share == pytest.approx(width)
     page = page_of(replace(plain[1], cells=cells, importance=()))
     assert ('id="cells"' in page) == drawn and 'id="importance"' not in page
-    told = "30 % of the map are known between bounds only" if drawn else "Too little of the map"
+    told = "30% of the map are known between bounds only" if drawn else "Too little of the map"
     assert told in page
 
 
@@ -332,17 +330,17 @@ def test_few_instances_are_called_few_and_all_equal_defaults_named(plain):
     findings = plain[1]
     seen = replace(findings.cross_validation, optimism=0.0)
     few = replace(findings, cross_validation=seen, instances=findings.instances[:3])
-    assert "but 3 instances tell little: use more" in said(few, "Would more").text
+    assert "But 3 instances tell little: use more" in said(few, "Would more").text
     many = replace(few, instances=findings.instances[:1] * 10)
-    assert "more instances would change little" in said(many, "Would more").text
+    assert "More instances would change little" in said(many, "Would more").text
     equal = dict.fromkeys(("first", "second"), findings.best_value)
     told = said(replace(findings, defaults={**equal, "third": -1.0}), "How much better").text
-    assert "2 defaults are as good, first, second" in told and "The other defaults: third" in told
+    assert "first and second are just as good" in told and "The other defaults: third" in told
 
 
 def test_a_default_within_an_open_gap_is_not_called_better(plain):
     findings = replace(plain[1], defaults={"Ward": plain[1].best_value + 0.1})
-    assert "It is not: Ward" in said(findings, "How much better").text
+    assert "It is worse: Ward" in said(findings, "How much better").text
     open_search = replace(findings, status="TIME_LIMIT", gap=0.2)
     assert "Not known yet: Ward" in said(open_search, "How much better").text
 
@@ -353,8 +351,27 @@ def test_what_is_better_than_the_optimum_is_said(plain):
     told = said(beaten, "How much better").text
     assert "Ward, a setting outside the range, reaches" in told and "widen the range" in told
     told = said(replace(beaten, other_algorithms=("Ward",)), "How much better").text
-    assert "Ward, another algorithm, reaches" in told and "use that" in told
-    assert "range" not in told and "better by 0.1 on" in told
+    assert "Ward, another algorithm, reaches" in told and "Use that" in told
+    assert "range" not in told and "better by 0.1." in told
+
+
+def test_numbers_of_a_column_have_equally_many_decimals():
+    for values, told in (
+        ((0.875, 0.8611111, 1, None), ["0.8750", "0.8611", "1.0000", "unknown"]),
+        ((0.9, 0.95), ["0.90", "0.95"]),
+        ((0.5273, 0.5246, 0.3965, -0.00001), ["0.5273", "0.5246", "0.3965", "0.0000"]),
+        ((0.07327, 0.0733, 0.5779, 0.1), ["0.07327", "0.07330", "0.57790", "0.10000"]),
+        ((0.04099, 0.0666), ["0.04099", "0.06660"]),
+        ((2991.8, 5929.88), ["2992", "5930"]),
+        ((0, 0.0), ["0", "0"]),
+        ((3e-12, 1e-12), ["3e-12", "1e-12"]),
+    ):
+        assert [*map(alike(values), values)] == told
+
+
+def test_a_point_is_not_told_as_a_set(plain):
+    point = replace(plain[1], region=((0.25, 0.2500001),), plateau=(0.2, 0.3))
+    assert said(point, "stable").text.startswith("The optimum is at 0.25")
 
 
 def test_key_figures_say_better_worse_or_equal(plain):
@@ -387,21 +404,21 @@ def test_what_a_spike_gains_is_not_said_of_the_plateau():
     assert "The spike is better by" in told.text and "plateau's centre is worse" in told.text
     told = said(replace(spike, defaults={"default": 0.0}), "How much better").text
     assert told.startswith(f"By {spike.robust_value:.3g} over") and "the spike by" in told
-    assert "the spike, x = " in said(spike, "not seen").text
+    assert "the spike, x = " in said(spike, "hold up").text
 
 
 def test_a_default_at_the_end_of_the_range_is_as_good_up_to_the_gap(plain):
     near = replace(plain[1], defaults={"weakest penalty": plain[1].best_value + 1e-9}, gap=2e-9)
-    assert "Not at all: a default is as good, weakest" in said(near, "How much better").text
+    assert "Not at all: weakest penalty is just as good" in said(near, "How much better").text
 
 
 def test_words_for_one_instance_and_for_no_optimism(plain):
     one = replace(plain[1], instances=plain[1].instances[:1], held_out=None, cross_validation=None)
     assert "on this 1 instance" in said(one, "proved").text
-    assert "Give more of them" in said(one, "not seen").text
+    assert "Give more of them" in said(one, "hold up").text
     seen = replace(plain[1].cross_validation, optimism=-0.01)
     told = said(replace(plain[1], cross_validation=seen), "Would more").text
-    assert told.startswith("The tuned score is hardly too good")
+    assert "the tuned score will hold up on new instances" in told
 
 
 def test_a_narrow_optimum_without_a_wider_plateau_is_called_narrow():

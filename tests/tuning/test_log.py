@@ -96,9 +96,9 @@ def test_log_of_weights_names_both_ends(capfd):
 def test_nothing_is_silent_inside_one_instance(monkeypatch, hurried, random_instances):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     seen = sys.stderr
-    ct.tune(WatchedFamily(lambda: seen.getvalue().count("in work")), random_instances(1))
+    ct.tune(WatchedFamily(lambda: seen.getvalue().count("working on")), random_instances(1))
     lines = seen.getvalue().splitlines()
-    waiting = [line for line in lines if line.endswith("in work: steps-0")]
+    waiting = [line for line in lines if line.endswith("working on steps-0")]
     assert len(waiting) >= 3 and all(" 0/1 " in line for line in waiting)
     times = [float(line.split()[0]) for line in waiting]
     assert times == sorted(times)
@@ -106,12 +106,12 @@ def test_nothing_is_silent_inside_one_instance(monkeypatch, hurried, random_inst
 
 def test_a_terminal_has_a_line_that_moves(monkeypatch, hurried, random_instances):
     screen = terminal(monkeypatch)
-    family = WatchedFamily(lambda: screen.getvalue().count("in work"))
+    family = WatchedFamily(lambda: screen.getvalue().count("working on"))
     result = ct.tune(family, random_instances(3))
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
     # The line is drawn again and again over itself, then removed; rows and result stay.
     assert "\x1b[2K" in screen.getvalue() and "\x1b[?25h" in screen.getvalue()
-    assert "0/3 finished, ETA -  in work: s" in plain
+    assert "0/3 finished, ETA -  working on s" in plain
     assert re.search(r"1/3 finished, best \d\.\d{6}, gap \d\.\d", plain)
     assert re.search(r"OPTIMAL after \d+\.\d s\s*$", plain) and result.status.name == "OPTIMAL"
 
@@ -142,7 +142,7 @@ def test_a_notebook_gets_a_bar(monkeypatch, capfd, hurried, random_instances):
     ct.tune(WatchedFamily(lambda: len(shown)), random_instances(3))
     assert capfd.readouterr() == ("", "")
     bars = [thing._repr_html_() for thing in shown]
-    assert any('value="0.6667"' in bar and "in work: steps-2" in bar for bar in bars)
+    assert any('value="0.6667"' in bar and "working on steps-2" in bar for bar in bars)
     assert "<progress" not in bars[-1] and "3/3 finished" in bars[-1]
     assert repr(shown[-1]).startswith("certune: exact tuning")
 

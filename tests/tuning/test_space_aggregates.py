@@ -196,7 +196,7 @@ def test_lines_alone_maximise_it_too():
 def test_the_log_names_it(capfd):
     ct.tune(FAMILY, INSTANCES, aggregate=ct.CVaR(0.35), weights=WEIGHTS, progress=True)
     log = capfd.readouterr().err
-    assert "best:  mean utility of the worst 35 %, weighted of the best setting so far" in log
+    assert "best:  mean utility of the worst 35%, weighted of the best setting so far" in log
 
 
 # What is said about new instances

@@ -245,3 +245,11 @@ def test_what_is_no_path_is_refused(path):
         ct.read_stream([1])
     with pytest.raises(ct.ParameterError, match="task must be one of"):
         ct.read_stream("a.csv", target="y", task=[])
+
+
+def test_a_stream_is_printed_like_a_list():
+    instances = [StepInstance((0.5,), (Fraction(1, 4), Fraction(1, 2)), name=str(n)) for n in "ab"]
+    told = str(ct.tune_stream(StepFamily(), instances)).splitlines()
+    assert told[1] == "best value     0.5 at x = 0.75"
+    assert not any(line.startswith("default ") for line in told)
+    assert told[3].startswith("baselines      ") or "instances" in told[3]

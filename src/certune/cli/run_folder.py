@@ -112,10 +112,10 @@ def read_findings(folder: Path) -> Findings:
             hint = "the run was made in Python, where certune.load reads it"
         else:
             raise InputError(
-                f"{folder} is no run directory: it has neither {SCENARIO} nor {FINDINGS}; "
+                f"{folder} is not a run directory: it has neither {SCENARIO} nor {FINDINGS}; "
                 "certune tune ... --out FOLDER makes one"
             )
-        raise InputError(f"{folder} is no finished run: it has no {FINDINGS}: {hint}")
+        raise InputError(f"{folder} is not a finished run: it has no {FINDINGS}: {hint}")
     if path.stat().st_size > LARGEST_RECORD:
         raise InputError(f"{path} is too large to be a record of certune")
     try:
@@ -127,7 +127,7 @@ def read_findings(folder: Path) -> Findings:
             )
         return Findings.from_json(text, str(path))
     except UnicodeError:
-        raise InputError(f"{path} is not a record of certune: it is no text") from None
+        raise InputError(f"{path} is not a record of certune: it is not text") from None
 
 
 def summary_of(findings: Findings) -> dict[str, Any]:

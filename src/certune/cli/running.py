@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import importlib
 import sys
 from collections.abc import Sequence
@@ -77,8 +78,8 @@ def make_family(scenario: Scenario, instances: Sequence[Any] = ()) -> Family | C
         return _imported_family(name)
     if name not in FAMILIES:
         raise ParameterError(
-            f"there is no family {name!r}{suggested(name, FAMILIES)}; a family of your own is "
-            "written module:attribute"
+            f"there is no family {name!r}{suggested(name, FAMILIES, 'there are')}; "
+            "a family of your own is written module:attribute"
         )
     command = FAMILIES[name]
     for key in options:
@@ -189,7 +190,8 @@ def run_scenario(
 
 
 def _titled(files: Sequence[str]) -> str:
-    names = [Path(name).name for name in files]
+    # A pattern alone does not say whose files they are.
+    names = ["/".join(Path(name).parts[-2 if glob.has_magic(name) else -1 :]) for name in files]
     return ", ".join(names) if len(names) <= 3 else f"{len(names)} files"
 
 

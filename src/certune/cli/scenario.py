@@ -167,7 +167,9 @@ def _check_section(
     name = values.get("name")
     if section == "family" and name is not None and ":" not in name and name not in FAMILIES:
         where = f"{path}, line {lines.get((section, 'name'), '?')}"
-        raise InputError(f"{where}: there is no family {name!r}{suggested(name, FAMILIES)}")
+        raise InputError(
+            f"{where}: there is no family {name!r}{suggested(name, FAMILIES, 'there are')}"
+        )
 
 
 def _fits(value: Any, kind: str) -> bool:

@@ -33,7 +33,8 @@ class SectionedCommand(click.Command):
         section_of = {name: title for title, names in SECTIONS.items() for name in names}
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*SECTIONS, OTHERS)}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            # Arguments stand in the text; some releases of click would list them again.
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 rows[section_of.get(parameter.name or "", OTHERS)].append(record)
         for title, records in rows.items():

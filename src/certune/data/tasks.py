@@ -72,8 +72,8 @@ class Sample:
         if not usable.all():
             first = int(np.argmin(usable))
             raise InputError(
-                f"{self.table.place(first, self.target)}: {self.labels[first]!r} is no number to "
-                "predict; for classes use task classification (certune tune logistic)"
+                f"{self.table.place(first, self.target)}: {self.labels[first]!r} is not a number; "
+                "to predict classes, use task classification (certune tune logistic)"
             )
         return values
 

@@ -100,7 +100,7 @@ class CellMap(Carded):
         best = f", best {float(self.score.of(self.max_exact)):.6g}" if any(self.decided) else ""
         return (
             f"map of {self.names[0]} and {self.names[1]}: {self.n_cells} cells, "
-            f"{100 * self.decided_share:.4g} % of the plane proved{best}"
+            f"{100 * self.decided_share:.4g}% of the plane proved{best}"
         )
 
     @property
@@ -256,7 +256,7 @@ class CellMap(Carded):
             xlabel=self.names[0],
             ylabel=self.names[1],
             title=f"{len(self.values)} value{'s' * (len(self.values) != 1)}, proved on "
-            f"{100 * self.decided_share:.1f} %",
+            f"{100 * self.decided_share:.1f}%",
         )
         figure.colorbar(drawn[0], ax=ax, label=self.criterion.words(self.score.name))
         best = self.score.of(float(self.max_exact))

@@ -122,7 +122,7 @@ class Interval:
         return replace(self, low=low, high=high)
 
     def __str__(self) -> str:
-        return f"[{self.low:.4g}, {self.high:.4g}] ({1 - self.delta:.6g} confidence)"
+        return f"[{self.low:.4g}, {self.high:.4g}] ({100 * (1 - self.delta):.4g}% confidence)"
 
 
 def mean_interval(

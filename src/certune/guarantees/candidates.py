@@ -89,7 +89,7 @@ class CandidateBootstrap:
     def __str__(self) -> str:
         return (
             f"{self.n_resamples} resamples: the tuned setting is the best candidate in "
-            f"{100 * self.first_share:.1f} %, {len(self.settings)} settings are chosen, others can "
+            f"{100 * self.first_share:.1f}%, {len(self.settings)} settings are chosen, others can "
             f"be better by {self.gap_estimate:.4f} on average at most"
         )
 

@@ -18,6 +18,7 @@ from certune.dual import DualFunction, PiecewiseFunction
 from certune.dual.integers import as_fraction
 from certune.dual.scales import middle
 from certune.errors import ParameterError
+from certune.space.values import shown_setting
 
 # Standard errors are rounded down to multiples of 1 / FINEST where functions are smooth.
 FINEST = 2**50
@@ -57,6 +58,14 @@ class Selection:
     def value(self) -> float:
         """Mean utility at the setting."""
         return float(self.value_exact)
+
+    def __str__(self) -> str:
+        params = {"t": self.coordinate} if self.params is None else self.params
+        low, high = self.interval
+        return (
+            f"{shown_setting(params)}: mean utility {self.value:.6g}, chosen by the rule "
+            f"{self.rule!r} from [{low:.6g}, {high:.6g}]"
+        )
 
 
 def optimum(landscape: DualFunction, rule: str = "optimum") -> Selection:

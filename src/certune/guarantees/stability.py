@@ -250,7 +250,7 @@ class Bootstrap(Carded):
         optimal = f"within {self.tolerance:.2g} of the optimum" if self.tolerance else "optimal"
         return (
             f"{self.n_resamples} resamples: the tuned setting is {optimal} in "
-            f"{100 * self.chosen_share:.1f} %, 90 % of the chosen settings lie in "
+            f"{100 * self.chosen_share:.1f}%, 90% of the chosen settings lie in "
             f"[{low:.6g}, {high:.6g}]"
         )
 

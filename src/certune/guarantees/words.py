@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def guarantee_in_words(guarantee: Guarantee) -> str:
     """Return the text of a guarantee."""
-    confidence = f"{100 * (1 - guarantee.delta):.6g} % confidence"
+    confidence = f"{100 * (1 - guarantee.delta):.6g}% confidence"
     tuning = counted(guarantee.n_instances, "tuning instance")
     score = guarantee.score
     at_least, sign = score.expected_words

@@ -166,7 +166,7 @@ def _rounds(findings: OnlineFindings) -> str:
         "round", "instance", *(("line",) if several else ()), name, findings.score, "best for it",
     )  # fmt: skip
     told = f"The last {MOST_ROWS} of {findings.n_rounds} rounds" if first else "Every round"
-    table = table_markup(f"{told}; press a title to sort", columns, rows, sortable=True)
+    table = table_markup(f"{told}; click a title to sort", columns, rows, sortable=True)
     return f"<section><h2>Round by round</h2>{table}</section>"
 
 

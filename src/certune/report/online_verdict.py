@@ -37,7 +37,7 @@ def online_key_figures(findings: OnlineFindings) -> list[KeyFigure]:
         KeyFigure(shown(findings.best_fixed), "best fixed setting, in hindsight"),
         KeyFigure(shown(findings.average_regret, 3), "regret a round"),
         KeyFigure(
-            f"{shown(100 * findings.concentration, 3)} %", "of the range gets 90 % of the draws"
+            f"{shown(100 * findings.concentration, 3)}%", "of the range gets 90% of the draws"
         ),
     ]
 
@@ -99,8 +99,8 @@ def _learning(findings: OnlineFindings) -> Answer:
     share = 100 * findings.concentration
     settled = findings.concentration < 0.5
     told = (
-        f"The next setting comes with 90 % probability from {shown(share, 3)} % of the range; "
-        "before the first round it was 90 %."
+        f"The next setting comes with 90% probability from {shown(share, 3)}% of the range; "
+        "before the first round it was 90%."
     )
     if settled:
         return Answer("Has it learned?", f"Yes. {told}", "good")

@@ -23,6 +23,7 @@ from certune.report.markup import (
 )
 from certune.report.tables import table_of_instances
 from certune.report.verdict import (
+    alike,
     count_of,
     held_out_words,
     key_figures,
@@ -101,7 +102,7 @@ def _landscape(findings: Findings) -> str:
     caption = (
         f"Exact {findings.measure} of {count_of(findings.n_finished, findings.noun)}{line}. "
         "Shaded: the optimal set, and the widest plateau. Hover for values, drag the slider or "
-        "pinch to zoom, press a name to hide it."
+        "pinch to zoom, click a name to hide it."
     )
     note = ""
     if findings.n_free > 2:
@@ -136,7 +137,8 @@ def _strip(findings: Findings) -> str:
     return f"""<section><h2>{_capital(findings.noun)}s</h2>
 <div class="controls"><label for="order">Order</label>
 <select id="order"><option value="given">as given</option><option value="tuned">best first</option>
-<option value="missed">most is missed first</option><option value="name">by name</option></select>
+<option value="missed">largest shortfall first</option>
+<option value="name">by name</option></select>
 <button id="all" type="button">Show or hide all in the landscape</button></div>
 {figure_of("strip", label, caption)}
 </section>"""
@@ -162,9 +164,9 @@ def _cells(findings: Findings) -> str:
     if not findings.importance:
         return (
             f"<section>{title}{picture}<p>How much each parameter matters is not stated: "
-            f"{100 * open_share:.2g} % of the map are known between bounds only.</p></section>"
+            f"{100 * open_share:.2g}% of the map are known between bounds only.</p></section>"
         )
-    shares = [(row["name"], f"{100 * row['share']:.3g} %") for row in findings.importance]
+    shares = [(row["name"], f"{100 * row['share']:.3g}%") for row in findings.importance]
     table = table_markup("Share of the variance", ("parameter", "share"), shares)
     bars = figure_of(
         "importance",
@@ -185,7 +187,7 @@ PORTRAITS = {
     "path": (
         "The coefficients",
         "Coefficients of the model of {instance} as functions of the parameter",
-        "Coefficients of the largest columns; the line marks the best setting.",
+        "The largest coefficients; the line marks the best setting.",
     ),
     "graph": (
         "The graph",
@@ -203,7 +205,7 @@ def _portrait(findings: Findings) -> str:
     title, label, caption = PORTRAITS[portrait["kind"]]
     if "cut" in portrait:
         caption += " Merges at or above the line are undone: the line is the height of the cut."
-    told = f"{caption} {portrait['instance']} is typical: its score is nearest to the mean."
+    told = f"{caption} Shown is {portrait['instance']}, whose score is nearest to the mean."
     figure = figure_of("portrait", label.format(instance=portrait["instance"]), told)
     return f"<section><h2>{title} at the optimum</h2>{figure}</section>"
 
@@ -215,32 +217,35 @@ def _held_out(findings: Findings) -> str:
     # One measurement, as of rows that were held back, says nothing about the spread.
     n_independent = len(held.groups or held.instances)
     several = n_independent > 1
-    rows = [("tuned", shown(findings.best_value), shown(held.value), "")]
+    written = alike(
+        [findings.best_value, held.value, *findings.defaults.values(), *held.defaults.values()]
+    )
+    rows = [("tuned", written(findings.best_value), written(held.value), "")]
     compared = {item.name: item for item in held.comparisons}
     for name, value in findings.defaults.items():
         item = compared.get(name)
         told = "" if item is None else f"{item.difference:+.3g}" if not several else (
             f"{item.difference:+.3g} [{item.low:+.3g}, {item.high:+.3g}]"
         )  # fmt: skip
-        rows.append((name, shown(value), shown(held.defaults.get(name)), told))
+        rows.append((name, written(value), written(held.defaults.get(name)), told))
     columns = (
         "setting",
         f"{findings.n_instances} tuning {findings.noun}s",
         held_out_words(findings) if findings.shared_rows else f"{len(held.instances)} held out",
-        "advantage of the tuned setting" + " (95 %)" * several,
+        "advantage of the tuned setting" + " (95%)" * several,
     )
     interval = ""
     if held.interval is not None and several:
         interval = (
             f"<p>{text_of(_expected(findings))} of the tuned setting on new instances: between "
-            f"{shown(held.interval[0])} and {shown(held.interval[1])} (95 % confidence, from "
+            f"{shown(held.interval[0])} and {shown(held.interval[1])} (95% confidence, from "
             f"{n_independent} held-out {'tables' if held.groups else 'instances'}).</p>"
         )
     figure = "" if not (held.comparisons and several) else figure_of(
         "held-out",
         "Advantage of the tuned setting over each default on held-out instances, with intervals; "
         "the table has the numbers",
-        "Paired differences on what was held out; intervals hold together with 95 % confidence.",
+        "Paired differences on what was held out; all intervals hold together with 95% confidence.",
         low=True,
     )  # fmt: skip
     notes = "".join(f"<p>Note: {text_of(note)}.</p>" for note in held.notes)
@@ -252,6 +257,7 @@ def _held_out(findings: Findings) -> str:
 def _expectation(findings: Findings) -> str:
     parts = []
     if findings.learning is not None:
+        written = alike([*findings.learning.tuning, *findings.learning.held_out])
         parts.append(
             "<h3>Learning curve</h3>"
             + figure_of(
@@ -265,7 +271,7 @@ def _expectation(findings: Findings) -> str:
                 "Learning curve",
                 ("tuning instances", "on these", "on others"),
                 [
-                    (n, shown(a), shown(b))
+                    (n, written(a), written(b))
                     for n, a, b in zip(
                         findings.learning.sizes,
                         findings.learning.tuning,
@@ -277,12 +283,13 @@ def _expectation(findings: Findings) -> str:
         )
     found = findings.cross_validation
     if found is not None:
+        written = alike(fold[key] for fold in found.folds for key in ("tuning", "value"))
         rows = [
             (
                 number,
                 shown(fold["setting"]),
-                shown(fold["tuning"]),
-                shown(fold["value"]),
+                written(fold["tuning"]),
+                written(fold["value"]),
                 _first_names(fold["left_out"]),
             )
             for number, fold in enumerate(found.folds, 1)
@@ -319,7 +326,8 @@ def _history(findings: Findings) -> str:
     figure = figure_of(
         "history",
         "Best score and bound over time; the table has the numbers",
-        "Best so far, and the bound that no setting passes; unfinished instances count as perfect.",
+        "Best score so far, and the bound that no setting can pass; unfinished instances count as "
+        "perfect.",
         low=True,
     )
     table = table_markup("Over time", ("seconds", "best", "bound"), rows)
@@ -334,6 +342,11 @@ def _instances(findings: Findings) -> str:
     # Along a line through several parameters nothing is known of the best for one instance.
     alone = any(item.attainable is not None for item in findings.instances)
     rows = []
+    written = alike(
+        value
+        for item in findings.instances
+        for value in (item.tuned, item.attainable, *item.defaults.values())
+    )
     for item in findings.instances:
         if item.name in failed:
             continue
@@ -343,10 +356,10 @@ def _instances(findings: Findings) -> str:
         rows.append(
             (
                 item.name,
-                shown(item.tuned),
-                *(shown(item.defaults.get(name)) for name in names),
+                written(item.tuned),
+                *(written(item.defaults.get(name)) for name in names),
                 *(
-                    ("" if item.attainable is None else shown(item.attainable), own)
+                    ("" if item.attainable is None else written(item.attainable), own)
                     if alone
                     else ()
                 ),
@@ -355,7 +368,7 @@ def _instances(findings: Findings) -> str:
     columns = (findings.noun, "tuned", *names)
     if alone:
         columns += ("best for it alone", f"its best {findings.axis.name}")
-    title = f"{_capital(findings.score)} of every {findings.noun}; press a title to sort"
+    title = f"{_capital(findings.score)} of every {findings.noun}; click a title to sort"
     table = table_markup(title, columns, rows, sortable=True) if rows else ""
     if findings.failures:
         table += table_markup(
@@ -366,7 +379,7 @@ def _instances(findings: Findings) -> str:
     held = ""
     if findings.held_out is not None:
         others = [
-            (item.name, shown(item.tuned), *(shown(item.defaults.get(name)) for name in names))
+            (item.name, written(item.tuned), *(written(item.defaults.get(name)) for name in names))
             for item in findings.held_out.instances
         ]
         unseen = "rows" if findings.shared_rows else "instances"
@@ -386,8 +399,7 @@ def _proof(findings: Findings) -> str:
     parts = [
         f"<p>Best {text_of(findings.measure)} {shown(findings.best_value, 8)}, bound "
         f"{shown(findings.bound, 8)}, gap {shown(findings.gap, 3)}; "
-        f"{findings.undecided} undecided intervals. "
-        f"{text_of(findings.status_text.capitalize())}.</p>"
+        f"{text_of(findings.status_text)}.{_undecided(findings)}</p>"
     ]
     if findings.guarantee is not None:
         rows = [
@@ -399,7 +411,7 @@ def _proof(findings: Findings) -> str:
             )
             for bound in findings.guarantee["bounds"]
         ]
-        percent = f"{100 * (1 - findings.guarantee['delta']):.3g} %"
+        percent = f"{100 * (1 - findings.guarantee['delta']):.3g}%"
         word = "at least" if findings.greater_is_better else "at most"
         parts.append(
             table_markup(
@@ -429,6 +441,15 @@ def _proof(findings: Findings) -> str:
                 f"<details><summary>Larger numbers by other results</summary>{table}</details>"
             )
     return f"<section><h2>Proof and guarantees</h2>{''.join(parts)}</section>"
+
+
+def _undecided(findings: Findings) -> str:
+    """What is not known of the landscape, if there is anything."""
+    count = findings.undecided
+    if not count:
+        return ""
+    where = count_of(count, "interval")
+    return f" On {where} the score is known between bounds only, which the bound covers."
 
 
 def _repeat(findings: Findings) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from certune.report.findings import Findings
 from certune.report.online_findings import OnlineFindings
 from certune.report.online_verdict import online_verdict
-from certune.report.verdict import Answer, shown, verdict
+from certune.report.verdict import Answer, alike, shown, verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,8 +117,9 @@ def _settings(findings: Findings) -> Table:
         (name, value, None if held is None else held.defaults.get(name))
         for name, value in findings.defaults.items()
     ]
+    written = alike(value for _, *values in rows for value in values)
     for name, value, other in rows:
-        table.add_row(name, shown(value), *([shown(other)] if held is not None else []))
+        table.add_row(name, written(value), *([written(other)] if held is not None else []))
     return table
 
 
@@ -129,8 +130,13 @@ def _instances(findings: Findings) -> Table:
     table.add_column("instance")
     for name in ("tuned", *findings.defaults, "best for it"):
         table.add_column(name, justify="right", overflow="fold")
+    written = alike(
+        value
+        for row in findings.instances
+        for value in (row.tuned, row.attainable, *row.defaults.values())
+    )
     for row in findings.instances:
-        scores = [shown(row.defaults.get(name)) for name in findings.defaults]
-        attainable = "" if row.attainable is None else shown(row.attainable)
-        table.add_row(row.name, shown(row.tuned), *scores, attainable)
+        scores = [written(row.defaults.get(name)) for name in findings.defaults]
+        attainable = "" if row.attainable is None else written(row.attainable)
+        table.add_row(row.name, written(row.tuned), *scores, attainable)
     return table

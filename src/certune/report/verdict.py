@@ -6,7 +6,8 @@ the widest plateau that loses at most a hundredth of the score's range.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +73,8 @@ def key_figures(findings: Findings) -> list[KeyFigure]:
         figures.append(KeyFigure(shown(findings.held_out.value), words))
     if findings.n_free == 1:
         share = findings.axis.share(*findings.plateau)
-        figures.append(KeyFigure(_percent(share), "of the range is nearly as good"))
+        near = shown(findings.robust_loss, 2)
+        figures.append(KeyFigure(_percent(share), f"of the range is within {near} of the best"))
     return figures
 
 
@@ -114,6 +116,32 @@ def verdict(findings: Findings) -> list[Answer]:
 def shown(value: float | None, digits: int = 4) -> str:
     """Return a number as people write it."""
     return "unknown" if value is None else f"{value:.{digits}g}"
+
+
+def alike(values: Iterable[float | None], digits: int = 4) -> Callable[[float | None], str]:
+    """Return how numbers that stand in one column are written: with equally many decimals.
+
+    Parameters
+    ----------
+    values : iterable of float
+        The numbers; what is unknown is None.
+    digits : int
+        Digits of most of them, at least, if so many are needed.
+    """
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    sizes = sorted(abs(value) for value in known if value)
+    largest = sizes[-1] if sizes else 0.0
+    small = max(sizes[len(sizes) // 4], 0.01 * largest) if sizes else 1.0
+    most = digits - math.ceil(math.log10(small))
+    needed = [len(f"{value:.{max(0, most)}f}".rstrip("0").partition(".")[2]) for value in known]
+    decimals = max(needed, default=0)
+
+    def written(value: float | None) -> str:
+        if value is None or not math.isfinite(value) or largest >= 10**9 or decimals > 9:
+            return shown(value, digits)
+        return f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+    return written
 
 
 def shown_params(params: Mapping[str, Any]) -> str:
@@ -182,7 +210,7 @@ def _recommended(findings: Findings) -> Answer:
             f"[{shown(findings.plateau[0])}, {shown(findings.plateau[1])}], "
             f"{findings.score} {shown(findings.robust_value)}. The very best, "
             f"{shown_params(findings.best_params)} with {shown(findings.best_value)}, is a narrow "
-            f"spike and better by {shown(loss, 2)} only.",
+            f"spike, better by only {shown(loss, 2)}.",
             "good",
             "plateau: all settings that lose at most a hundredth of the score's range",
         )
@@ -243,8 +271,8 @@ def _better(findings: Findings) -> Answer | None:
     others = _listed({k: v for k, v in findings.defaults.items() if k not in named})
     rest = f" The other defaults: {others}." if others else ""
     if is_equal:
-        count = "a default is" if len(equal) == 1 else f"{len(equal)} defaults are"
-        text = f"Not at all: {count} as good, {', '.join(equal)} ({shown(value)}).{rest}"
+        verb = "is" if len(equal) == 1 else "are"
+        text = f"Not at all: {_enumerated(equal)} {verb} just as good ({shown(value)}).{rest}"
         return Answer(question, text, "plain")
     if gain > 0:
         where = f"the best default, {name} ({shown(value)}), on the tuning {findings.noun}s"
@@ -267,10 +295,10 @@ def _better(findings: Findings) -> Answer | None:
         return Answer(question, text, "warning")
     is_other = name in findings.other_algorithms
     what = "another algorithm" if is_other else "a setting outside the range"
-    remedy = "use that" if is_other else "use it, or widen the range"
+    remedy = "Use that" if is_other else "Use it, or widen the range"
     text = (
-        f"It is not: {name}, {what}, reaches {shown(value)} and is better by {shown(-gain, 3)} on "
-        f"the tuning {findings.noun}s: {remedy}.{rest}"
+        f"It is worse: {name}, {what}, reaches {shown(value)} on the tuning {findings.noun}s, "
+        f"better by {shown(-gain, 3)}. {remedy}.{rest}"
     )
     return Answer(question, text, "warning")
 
@@ -278,41 +306,41 @@ def _better(findings: Findings) -> Answer | None:
 def _held_out(findings: Findings) -> Answer:
     held = findings.held_out
     unseen = "rows" if findings.shared_rows else "instances"
-    question = f"Is that clear on {unseen} it has not seen?"
+    question = f"Does it hold up on new {unseen}?"
     if held is None:
         found = findings.cross_validation
         if found is None and findings.shared_rows:
             return Answer(
                 question,
-                "Unknown: the folds share their rows, so that all of them took part in tuning. "
-                "Keep rows back with --holdout 0.25.",
+                "Unknown: the folds share their rows, so all of them took part in tuning. "
+                "Hold some out with --holdout 0.25.",
                 "plain",
             )
         if found is None and findings.n_streamed:
             return Answer(
                 question,
-                "Unknown: a stream is read once, and all of it took part in tuning. Keep instances "
-                "back, and run the setting on them with family.run.",
+                "Unknown: a stream is read once, and all of it took part in tuning. Hold some "
+                "instances out, and run the setting on them with family.run.",
                 "warning",
             )
         if found is None and findings.n_instances == 1:
             return Answer(
                 question,
-                "Unknown: one instance was all there was. Give more of them, and keep some back "
-                "with --holdout 0.25.",
+                "Unknown: there was only one instance. Give more of them, and hold some out with "
+                "--holdout 0.25.",
                 "warning",
             )
         if found is None:
             return Answer(
                 question,
-                "Unknown: there are no held-out instances. Keep some back with --holdout 0.25, or "
-                "pass others to result.evaluate.",
+                "Unknown: no instances were held out. Hold some out with --holdout 0.25, or pass "
+                "others to result.evaluate.",
                 "warning",
             )
         return Answer(
             question,
-            f"Not measured on held-out instances. Tuning without each fold in turn estimates "
-            f"{findings.measure} {shown_estimate(found)} on others{_of_winner(findings)}.",
+            f"Not measured: no instances were held out. By cross-validation, new ones have a "
+            f"{findings.measure} of {shown_estimate(found)}{_of_winner(findings)}.",
             "plain",
             "cross-validation over instances, each fold tuned exactly",
         )
@@ -323,35 +351,37 @@ def _held_out(findings: Findings) -> Answer:
     n = len(held.groups or held.instances)
     if n == 1:
         against = "" if best is None or best[0] not in held.defaults else (
-            f", {best[0]} {shown(held.defaults[best[0]])}"
+            f"; {best[0]} scores {shown(held.defaults[best[0]])}"
         )  # fmt: skip
         what = held.groups[0] if held.groups else held.instances[0].name
+        if held.groups or not findings.shared_rows:
+            what = f"the held-out {'table' if held.groups else 'instance'} {what}"
         return Answer(
             question,
-            f"On what was held out ({what}) {it} has {shown(held.value)}{against}. "
-            "One measurement says nothing about the spread.",
+            f"On {what} {it} scores {shown(held.value)}{against}. "
+            "A single measurement says nothing about the spread.",
             "plain",
         )
     where = count_of(n, "held-out table" if held.groups else "held-out instance")
     if held.groups:
         where += f", {len(held.instances)} folds,"
     text = (
-        f"On {where} {it} has {shown(held.value)}, in expectation "
-        f"between {shown(held.interval[0])} and {shown(held.interval[1])} (95 %)."
+        f"On {where} {it} scores {shown(held.value)}; its expected score is "
+        f"between {shown(held.interval[0])} and {shown(held.interval[1])} (95%)."
     )
     compared = {item.name: item for item in held.comparisons}
     if best is None or best[0] not in compared:
         return Answer(question, text, "plain", "betting confidence interval")
     against_best = compared[best[0]]
-    advantage = f"Against {against_best.name}: {against_best.difference:+.3g} "
+    advantage = f"Advantage over {against_best.name}: {against_best.difference:+.3g} "
     advantage += f"[{against_best.low:+.3g}, {against_best.high:+.3g}]"
     if against_best.low > 0:
         return Answer(question, f"Yes. {text} {advantage}.", "good", "paired betting interval")
     if against_best.high < 0:
-        told = f"No, the default is better there. {text} {advantage}: use {against_best.name}."
+        told = f"No: the default is better there. {text} {advantage}. Use {against_best.name}."
         return Answer(question, told, "warning", "paired betting interval")
-    hint = f": {n} are few, hold back more" if n < FEW_HELD_OUT else ""
-    as_good = " As far as they tell, a default is as good." if against_best.difference <= 0 else ""
+    hint = f": {n} are too few, hold out more" if n < FEW_HELD_OUT else ""
+    as_good = " On these the default does at least as well." if against_best.difference <= 0 else ""
     return Answer(
         question,
         f"Not clear{hint}. {text} {advantage}.{as_good}",
@@ -369,6 +399,8 @@ def _plateau(findings: Findings) -> Answer | None:
     share = findings.axis.share(*widest)
     where = f"[{shown(widest[0], 5)}, {shown(widest[1], 5)}]"
     wide = f"The optimal set is {where}, {_percent(share)} of the range"
+    if shown(widest[0], 5) == shown(widest[1], 5):
+        wide = f"The optimum is at {shown(widest[0], 5)}"
     if len(findings.region) > 1:
         wide += f", and {count_of(len(findings.region) - 1, 'further interval')}"
     if touched:
@@ -403,22 +435,23 @@ def _more(findings: Findings) -> Answer | None:
     found = findings.cross_validation
     if found is None:
         return None
-    about = f"about {shown(found.optimism, 2)}" if found.optimism > 0 else "hardly"
-    text = f"The tuned score is {about} too good for new instances{_of_winner(findings)}"
+    about = f"be about {shown(found.optimism, 2)} worse" if found.optimism > 0 else "hold up"
+    text = f"By cross-validation, the tuned score will {about} on new instances"
+    text += _of_winner(findings)
     # The estimate is a bound, and may promise less than what has been seen already.
     too_good = found.optimism > findings.needed_epsilon
     if too_good and estimates and estimates[0]["n_instances"] > findings.n_instances:
         text += (
-            f"; by estimate, {estimates[0]['n_instances']:,} would bring that below "
+            f"; an estimated {estimates[0]['n_instances']:,} would bring that below "
             f"{shown(findings.needed_epsilon, 2)}"
         )
     if found.optimism > findings.robust_loss:
         tone, conclusion = "plain", ". More instances would help."
     elif findings.n_instances < FEW_TUNING:
         few = count_of(findings.n_instances, "instance")
-        tone, conclusion = "plain", f", by cross-validation; but {few} tell little: use more."
+        tone, conclusion = "plain", f". But {few} tell little: use more."
     else:
-        tone, conclusion = "good", ": more instances would change little."
+        tone, conclusion = "good", ". More instances would change little."
     return Answer(question, text + conclusion, tone, "learning curve and Rademacher complexity")
 
 
@@ -446,6 +479,10 @@ def _listed(scores: Mapping[str, float]) -> str:
     return "; ".join(f"{name} {shown(score)}" for name, score in scores.items())
 
 
+def _enumerated(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def count_of(number: int, noun: str) -> str:
     """Return a number with its noun: "1 instance", "2 instances"."""
     return f"{number} {noun}{'s' * (number != 1)}"
@@ -453,5 +490,5 @@ def count_of(number: int, noun: str) -> str:
 
 def _percent(share: float) -> str:
     if 0 < share < 0.001:
-        return "less than 0.1 %"
-    return f"{100 * share:.3g} %"
+        return "less than 0.1%"
+    return f"{100 * share:.3g}%"

@@ -255,7 +255,7 @@ def _in_the_way(folder: Path, error: OSError) -> str:
     if isinstance(error, FileExistsError) and folder.is_symlink():
         return f"{folder} is a link to {os.readlink(folder)}, where there is no folder"
     if isinstance(error, FileExistsError):
-        return f"{folder} is no folder"
+        return f"{folder} is not a folder"
     return f"{error.filename or folder}: {error.strerror}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -54,3 +54,20 @@ def as_point(what: str, point: object) -> dict[str, ParameterValue]:
             raise ParameterError(f"{what} of {name!r} must be finite, got {value!r}.")
         result[name] = floats[0] if is_number(value) else tuple(floats)
     return result
+
+
+def shown_setting(params: Mapping[str, Any]) -> str:
+    """Return a setting in words.
+
+    Examples
+    --------
+    >>> shown_setting({"alpha": 1.25, "weights": (0.5, 0.5), "rule": "first fit"})
+    'alpha = 1.25, weights = (0.5, 0.5), rule = first fit'
+    """
+    return ", ".join(f"{name} = {_shown_value(value)}" for name, value in params.items())
+
+
+def _shown_value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown_value, value))})"
+    return str(value) if isinstance(value, (str, int)) else f"{value:.8g}"

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from certune.box import Box
+from certune.space.values import shown_setting
 
 
 @dataclass(frozen=True)
@@ -40,3 +41,10 @@ class BoxSelection:
     def value(self) -> float:
         """`value_exact`, correctly rounded."""
         return float(self.value_exact)
+
+    def __str__(self) -> str:
+        where = "" if self.box is None else " from a box around it"
+        return (
+            f"{shown_setting(self.params)}: mean utility {self.value:.6g}, chosen by the rule "
+            f"{self.rule!r}{where}"
+        )

@@ -194,7 +194,7 @@ class _Race:
         while waiting := self.open():
             for contender in waiting:
                 name = names[id(contender)]
-                log.doing(f"in work: {name}")
+                log.doing(f"working on {name}")
                 with naming(name):
                     status = contender.advance(place, quiet, silent)
                 if status is not None:
@@ -329,7 +329,7 @@ def _search_spaces(
             progress=False,
             timeout=left if math.isfinite(left) else math.inf,
         )
-        log.doing(f"in work: {name}")
+        log.doing(f"working on {name}")
         goal = replace(search, by_lines=search.by_lines or not family.bounds_boxes)
         folder = _folder(run_dir, name, family)
         with opened_steps(folder, family, instances[name], goal) as (steps, conclude):
@@ -352,7 +352,7 @@ def _tell(log: RunLog, name: str, state: SearchProgress) -> None:
     """Let the log of the choice say how far the search of an alternative is."""
     score = log.score
     log.doing(
-        f"in work: {name}, {state.n_nodes} boxes, {score.bound_name} "
+        f"working on {name}, {state.n_nodes} boxes, {score.bound_name} "
         f"{score.of(state.upper_bound):.6f}"
     )
 

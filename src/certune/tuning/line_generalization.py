@@ -59,7 +59,7 @@ class LineGeneralization(Generalization):
         rule : {"one-standard-error", "plateau", "smoothed", "guaranteed", "optimum"}
             The widest interval within one standard error of the optimum, or within `epsilon` of
             it; the best average over a window; the short number for which the tuning instances
-            promise most at 95 % confidence; the plain optimum.
+            promise most at 95% confidence; the plain optimum.
         epsilon : float, int or Fraction, optional
             For "plateau": how much worse than the optimum a setting may be; by default a
             hundredth of the utility range.

@@ -213,7 +213,7 @@ class LineRun:
         if n_done < n_all:
             later = range(self._n_seen, n_all)
             first = next(n for n in later if n not in self.finished and n not in self.failures)
-            doing = f"in work: {self.names[first]}"
+            doing = f"working on {self.names[first]}"
         left = self._expected
         if n_done > self._n_found and self._work_done > 0:
             elapsed = time.perf_counter() - self._started

@@ -18,6 +18,7 @@ from certune.runs import Journal
 from certune.runs.directory import FUNCTIONS, read_events, what_else
 from certune.runs.journal import DamagedError
 from certune.space import Segment
+from certune.space.values import shown_setting
 from certune.tuning.progress import upper_bound_of
 from certune.tuning.schema import criterion_from, segment_from, written
 from certune.tuning.search_steps import exactly, number_from, setting_from
@@ -109,7 +110,7 @@ class StoredRun(Carded):
             f"{len(self.duals)} of {len(self.instance_names)} instances finished",
         ]
         if self.duals:
-            setting = ", ".join(f"{name} = {value}" for name, value in self.best_params.items())
+            setting = shown_setting(self.best_params)
             lines.append(
                 f"best {self.criterion.words('utility')} over them {self.best_value:.6g} at "
                 f"{setting}; bound over all "
@@ -181,7 +182,7 @@ class StoredSearch(Carded):
             f"lines, {self.n_boxes} boxes",
         ]
         if self.best_params is not None:
-            setting = ", ".join(f"{name} = {value}" for name, value in self.best_params.items())
+            setting = shown_setting(self.best_params)
             what = self.criterion.words("utility")
             lines.append(f"best {what} {self.best_value:.6g} at {setting}")
         return "\n".join([*lines, f"bound {self.upper_bound:.6g}"])

@@ -20,6 +20,7 @@ from certune.errors import CertificateError, InputError
 from certune.families.base import Family
 from certune.files import read_text, write_whole
 from certune.space import Segment
+from certune.space.values import shown_setting
 from certune.stages import stage
 from certune.tuning.progress import Bracket
 from certune.tuning.schema import LONGEST_TEXT, Fields, parsed, segment_data, segment_from
@@ -104,6 +105,14 @@ class StreamSummary(Carded, Bracket):
         n_finished = self.n_instances - self.n_failed
         return (finished * n_finished + failed * self.n_failed) / self.n_instances
 
+    def _told_baselines(self) -> list[str]:
+        if not self.baselines:
+            return []
+        reached = ", ".join(f"{name} {value:.6g}" for name, value in self.baselines.items())
+        better = [name for name, value in self.baselines.items() if value > self.best_value]
+        note = f"               note: a default is better: {', '.join(better)}; widen the range"
+        return [f"baselines      {reached}", *([note] if better else [])]
+
     def __repr__(self) -> str:
         status = None if self.status is None else self.status.name
         return (
@@ -112,12 +121,11 @@ class StreamSummary(Carded, Bracket):
         )
 
     def __str__(self) -> str:
-        setting = ", ".join(f"{name} = {value}" for name, value in self.best_params.items())
         lines = [
             f"status         {self.status or 'not ended, or killed'}",
-            f"best value     {self.best_value:.6g} at {setting}",
+            f"best value     {self.best_value:.6g} at {shown_setting(self.best_params)}",
             f"upper bound    {self.upper_bound:.6g}",
-            *(f"default        {value:.6g} ({name})" for name, value in self.baselines.items()),
+            *self._told_baselines(),
             f"instances      {self.n_instances}, {self.landscape.n_pieces} pieces, "
             f"{self.elapsed:.1f} s",
         ]

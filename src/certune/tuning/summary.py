@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from certune.space.values import shown_setting
 
 if TYPE_CHECKING:
     from certune.scores import Score
@@ -27,7 +29,7 @@ def summary_of_line(result: LineTuningResult) -> str:
     n_finished, n_instances = len(result.duals), len(result.instance_names)
     rows = [
         *_optimum(result),
-        ("best parameter", _shown(result.best_params)),
+        ("best parameter", shown_setting(result.best_params)),
         ("optimal set", _intervals(result)),
         ("", _near_plateaus(result)),
         ("robust parameter", _robust(result)),
@@ -64,9 +66,9 @@ def summary_of_choice(result: ChoiceResult) -> str:
     if is_sliced and len(others) > SLICES_SHOWN:
         others[SLICES_SHOWN:] = [("", f"and {len(others) - SLICES_SHOWN} more, with lower bounds")]
     best = (
-        ("best parameters", _shown(result.best_params))
+        ("best parameters", shown_setting(result.best_params))
         if is_sliced
-        else ("best choice", f"{result.best_alternative}, {_shown(result.best.best_params)}")
+        else ("best choice", f"{result.best_alternative}, {shown_setting(result.best.best_params)}")
     )
     rows = [
         ("status", str(result.status)),
@@ -91,7 +93,7 @@ def summary_of_space(result: SpaceTuningResult) -> str:
     )
     rows = [
         *_optimum(result),
-        ("best parameters", _shown(result.best_params)),
+        ("best parameters", shown_setting(result.best_params)),
         *_baselines(result, result.family.score),
         ("search", effort),
     ]
@@ -120,12 +122,11 @@ def _baselines(result: TuningResult | ChoiceResult, score: Score) -> list[Row]:
 
 
 def _robust(result: LineTuningResult) -> str:
-    shown = _shown(result.robust_params)
+    shown = shown_setting(result.robust_params)
     if result.robust_params == result.best_params:
         return shown
-    score = result.family.score
-    worth = f"{score.of(result.robust_value):.6g}, {result.criterion.words(str(score))}"
-    return f"{shown} ({worth}): the middle of the widest interval with hardly a loss"
+    worth = result.family.score.of(result.robust_value)
+    return f"{shown}: {worth:.6g}, the middle of the widest near-optimal interval"
 
 
 def _better_baseline(result: TuningResult | ChoiceResult) -> str:
@@ -156,16 +157,6 @@ def _undecided(result: LineTuningResult) -> str:
 
 def _fraction(value: Fraction) -> str:
     return f" = {value}" if 1 < value.denominator <= LONGEST_DENOMINATOR else ""
-
-
-def _shown(params: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {_number(value)}" for name, value in params.items())
-
-
-def _number(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(f'{entry:.8g}' for entry in value)})"
-    return str(value) if isinstance(value, (str, int)) else f"{value:.8g}"
 
 
 def _intervals(result: LineTuningResult) -> str:

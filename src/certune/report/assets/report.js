@@ -196,11 +196,11 @@
   });
   chart("importance", () => ({
     grid: { left: narrow() ? 100 : 140, right: 50, top: 6, bottom: 40 },
-    tooltip: tooltip({ formatter: (p) => `${escaped(p.name)}: ${shown(100 * p.value, 3)} % of the variance` }),
-    xAxis: axisStyle({ type: "value", max: 1, axisLabel: { color: colour("soft"), formatter: (v) => `${Math.round(100 * v)} %` } }),
+    tooltip: tooltip({ formatter: (p) => `${escaped(p.name)}: ${shown(100 * p.value, 3)}% of the variance` }),
+    xAxis: axisStyle({ type: "value", max: 1, axisLabel: { color: colour("soft"), formatter: (v) => `${Math.round(100 * v)}%` } }),
     yAxis: axisStyle({ type: "category", inverse: true, data: findings.importance.map((r) => r.name), axisLabel: { color: colour("ink") } }),
     series: [{ type: "bar", data: findings.importance.map((r) => r.share), itemStyle: { color: colour("line") }, barMaxWidth: 26,
-      label: { show: true, position: "right", color: colour("ink"), formatter: (p) => `${shown(100 * p.value, 3)} %` } }],
+      label: { show: true, position: "right", color: colour("ink"), formatter: (p) => `${shown(100 * p.value, 3)}%` } }],
   }));
 
 
