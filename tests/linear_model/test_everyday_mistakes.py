@@ -229,6 +229,9 @@ def test_a_missing_weight_is_named_by_its_row(estimator):
     weights = [1.0] * 11 + [np.nan]
     with pytest.raises(ct.InputError, match="sample_weight has the value NaN in row 11"):
         estimator(cv=2).fit(ROWS, [0, 1] * 6, sample_weight=weights)
+    weights[-1] = 10**400
+    with pytest.raises(ct.InputError, match="sample_weight has a whole number beyond"):
+        estimator(cv=2).fit(ROWS, [0, 1] * 6, sample_weight=weights)
 
 
 @pytest.mark.parametrize(

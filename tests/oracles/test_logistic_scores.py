@@ -157,6 +157,22 @@ def test_the_area_needs_both_classes():
         ct.tune(family, [instance])
 
 
+def test_points_without_weight_take_no_part_in_the_area():
+    """One of them has the decision value of another point, up to rounding."""
+    train, test = slice(0, 120), slice(120, None)
+    nearly = X[120] * (1.0 + 2.0**-52)
+    family = ct.RegularizedLogistic(metric="roc-auc", C=(1e-2, 10.0))
+    instance = ct.ClassificationInstance(
+        X[train], Y[train], np.vstack((X[test], nearly)), np.append(Y[test], 1 - Y[120]),
+        sample_weight_val=np.append(W[test], 0.0),
+    )  # fmt: skip
+    without = ct.ClassificationInstance(
+        X[train], Y[train], X[test], Y[test], sample_weight_val=W[test]
+    )
+    assert family.run(instance, 1.0) == family.run(without, 1.0)
+    assert family.dual(instance) == family.dual(without)
+
+
 def test_lam_and_C_exclude_each_other():
     with pytest.raises(ct.ParameterError, match="lam or of C, not both"):
         ct.RegularizedLogistic(lam=(0.1, 1.0), C=(0.1, 1.0))

@@ -342,3 +342,26 @@ def test_the_best_estimator_of_unequal_folds_has_the_tuned_error(penalty):
         errors.append(np.mean((fold.y_val - model.predict(fold.X_val)) ** 2))
     assert len({len(fold.y) for fold in folds}) == 2
     assert np.mean(errors) == pytest.approx(result.best_score, rel=1e-6)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elastic-net"])
+@pytest.mark.parametrize("share", [1e-4, 1e-7])
+def test_weak_penalties_have_a_minimum_where_columns_outnumber_rows(penalty, share):
+    """Descent by coordinates does not end here, nor did exchanges that drop any column."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 300))
+    targets = rows[:, :10] @ rng.uniform(10.0, 90.0, 10) + 5.0 * rng.normal(size=40)
+    instance = ct.RegressionInstance(rows[:32], targets[:32], rows[32:], targets[32:])
+    ratio = 1.0 if penalty == "l1" else 0.9
+    options = {} if penalty == "l1" else {"l1_ratio": ratio}
+    family = ct.RegularizedRegression(penalty, alpha=(1e-6, 1e2), metric="r2", **options)
+    alpha = 100.0 * share
+    coefficients = family.solve(instance, {"alpha": alpha}).coef
+    active = coefficients != 0.0
+    centred = rows[:32] - rows[:32].mean(axis=0)
+    residuals = targets[:32] - targets[:32].mean() - centred @ coefficients
+    pull = centred.T @ residuals / 32 - alpha * (1.0 - ratio) * coefficients
+    noise = 1e-11 * np.abs(centred.T @ targets[:32] / 32).max()
+    expected = alpha * ratio * np.sign(coefficients[active])
+    np.testing.assert_allclose(pull[active], expected, rtol=0.0, atol=noise)
+    assert np.abs(pull).max() <= alpha * ratio + noise

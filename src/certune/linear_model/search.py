@@ -494,7 +494,7 @@ def _check_finite_weights(sample_weight: Any) -> None:
         return  # scikit-learn tells what is wrong with the form
     except OverflowError:
         raise InputError(
-            "X has a whole number beyond the range of floats; divide the numbers of its column."
+            "sample_weight has a whole number beyond the range of floats; divide all weights."
         ) from None
     wrong = np.flatnonzero(~np.isfinite(entries))
     if wrong.size:

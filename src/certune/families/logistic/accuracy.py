@@ -71,7 +71,7 @@ def right_share(
 
 def weighted_count(
     certain: list[Parts],
-    shares: Sequence[Fraction],
+    shares: Sequence[Fraction | int],
     low: float,
     high: float,
     answers: Callable[[float], npt.NDArray[np.int64]],
@@ -82,7 +82,7 @@ def weighted_count(
     ----------
     certain : list of list of (float, float, int)
         For each row, intervals of lam in order with its answer there, 0 or 1.
-    shares : sequence of Fraction
+    shares : sequence of Fraction or int
         How much each row counts.
     low, high : float
         The range.
@@ -90,7 +90,7 @@ def weighted_count(
         Plain answers for all rows at an end of the range that is not certain.
     """
     constant = Fraction(0)
-    groups: defaultdict[Fraction, list[PiecewiseFunction]] = defaultdict(list)
+    groups: defaultdict[Fraction | int, list[PiecewiseFunction]] = defaultdict(list)
     for row, (known, share) in enumerate(zip(certain, shares, strict=True)):
         if len(known) == 1 and known[0][:2] == (low, high):
             constant += known[0][2] * share

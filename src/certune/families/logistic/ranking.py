@@ -8,6 +8,7 @@ tie exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,40 +48,43 @@ class Pairs:
     ----------
     above, below : ndarray of int
         Points of the class, the second of two, and of the others.
-    shares : list of Fraction
-        How much each pair counts.
+    weights : ndarray of int, of any size
+        How much each point counts, in a common unit. Pairs of points that do not count are left
+        out.
+    total : int
+        The sum of the products of weights, over all pairs.
     """
 
     above: IndexArray
     below: IndexArray
-    shares: list[Fraction]
+    weights: npt.NDArray[np.object_]
+    total: int
 
     @classmethod
     def of(cls, instance: ClassificationInstance, number: int = 1) -> Pairs:
         """Return all pairs of validation points, of a class and of the rest."""
-        codes, weights = instance.codes_val, instance.exact_validation_weights
-        second, first = np.flatnonzero(codes == number), np.flatnonzero(codes != number)
-        total = sum((weights[i] for i in second), Fraction(0)) * sum(
-            (weights[i] for i in first), Fraction(0)
-        )
+        codes, exact = instance.codes_val, instance.exact_validation_weights
+        unit = math.lcm(*(weight.denominator for weight in exact))
+        weights = np.array([int(weight * unit) for weight in exact], dtype=object)
+        counts = weights > 0
+        second = np.flatnonzero((codes == number) & counts)
+        first = np.flatnonzero((codes != number) & counts)
         above, below = np.repeat(second, first.size), np.tile(first, second.size)
-        if instance.weights_val is None:
-            return cls(above, below, [1 / total] * above.size)
-        shares = [
-            weights[i] * weights[j] / total
-            for i, j in zip(above.tolist(), below.tolist(), strict=True)
-        ]
-        return cls(above, below, shares)
+        total = int(weights[second].sum()) * int(weights[first].sum())
+        return cls(above, below, weights, total)
 
-    def weighted(self, wins: list[int]) -> Fraction:
+    @property
+    def sizes(self) -> list[int]:
+        """How much each pair counts, in units of which `total` make 1."""
+        return list((self.weights[self.above] * self.weights[self.below]).tolist())
+
+    def weighted(self, wins: npt.NDArray[np.int64]) -> Fraction:
         """Return the sum of numbers of pairs, each times how much the pair counts."""
-        pairs = zip(wins, self.shares, strict=True)
-        return sum((win * share for win, share in pairs if win), Fraction(0))
+        return Fraction(int(wins.astype(object) @ np.array(self.sizes, dtype=object)), self.total)
 
     def chosen(self, which: IndexArray) -> Pairs:
         """Return some of the pairs."""
-        shares = [self.shares[index] for index in which.tolist()]
-        return Pairs(self.above[which], self.below[which], shares)
+        return Pairs(self.above[which], self.below[which], self.weights, self.total)
 
 
 def orders_at(solution: Solution, data: TrainingData) -> npt.NDArray[np.int64]:
@@ -117,7 +121,7 @@ def orders_at(solution: Solution, data: TrainingData) -> npt.NDArray[np.int64]:
 
 def area_at(solution: Solution, data: TrainingData) -> Fraction:
     """Return the area at one solution."""
-    return Pairs.of(data.instance).weighted(orders_at(solution, data).tolist()) / 2
+    return Pairs.of(data.instance).weighted(orders_at(solution, data)) / 2
 
 
 def area_dual(
@@ -161,9 +165,9 @@ def area_dual(
         return np.append(found == 2, found >= 1).astype(np.int64)
 
     # A pair counts half for ">" and half for ">=".
-    shares = [share / 2 for share in pairs.shares]
     low, high = float(path.starts[0]), float(path.stops[-1])
-    return weighted_count([*strict, *weak], shares * 2, low, high, answers)
+    counted = weighted_count([*strict, *weak], pairs.sizes * 2, low, high, answers)
+    return counted * Fraction(1, 2 * pairs.total)
 
 
 def apart_at_events(certain: list[Parts]) -> list[Parts]:

@@ -203,8 +203,7 @@ class MeanArea(Metric[SeveralClasses]):
         total = Fraction(0)
         for number in range(data.n_classes):
             pairs = Pairs.of(data.instance, number)
-            orders = _orders_at(solution, data, number, pairs).tolist()
-            total += pairs.weighted(orders)
+            total += pairs.weighted(_orders_at(solution, data, number, pairs))
         return total / (2 * data.n_classes)
 
     def along(self, path: CoefficientPath, data: SeveralClasses, solve: Solver) -> DualFunction:
@@ -241,9 +240,9 @@ class MeanArea(Metric[SeveralClasses]):
             return np.append(found == 2, found >= 1).astype(np.int64)
 
         # A pair counts half for ">" and half for ">=".
-        shares = [share / 2 for share in pairs.shares] * 2
         low, high = float(path.starts[0]), float(path.stops[-1])
-        return weighted_count([*strict, *weak], shares, low, high, answers)
+        counted = weighted_count([*strict, *weak], pairs.sizes * 2, low, high, answers)
+        return counted * Fraction(1, 2 * pairs.total)
 
 
 def _orders_at(
