@@ -192,3 +192,19 @@ def test_functions_go_along_alpha():
         family.dual(instance, across)
     with pytest.raises(ct.ParameterError, match="exactly 'alpha' and 'l1_ratio'"):
         family.run(instance, 0.5)
+
+
+def test_bounds_that_a_larger_box_had_are_proved_again():
+    """At the end of this search roundings of 1e-9 decide which of two nested boxes has more."""
+    instance = ct.RegressionInstance(
+        [[-253.87438539634982], [-774.7399246899263]],
+        [-1039.847664340462, -3173.5170796837547],
+        [[308.77517195330535], [947.1011718804152], [73.82945720526496]],
+        [1264.927960991445, 3876.0800876265894, 301.7769563144693],
+    )
+    family = ct.RegularizedRegression(
+        "elastic-net", alpha=(0.01, 10.0), l1_ratio=(0.3, 0.7), max_error=10.0
+    )
+    result = ct.tune(family, [instance], max_nodes=100)
+    checked = ct.verify(result.certificate, family, [instance])
+    assert checked.upper_bound == result.upper_bound_exact

@@ -82,7 +82,12 @@ class BoxCertificate(SealedCertificate):
         }
 
     def leaves(self, family: Family) -> Iterator[tuple[Box, Fraction]]:
-        """Yield the boxes that were not halved, with their bounds.
+        """Yield the boxes that were not halved, with their bounds; see `leaves_within`."""
+        for (*_, box), upper in self.leaves_within(family):
+            yield box, upper
+
+    def leaves_within(self, family: Family) -> Iterator[tuple[tuple[Box, ...], Fraction]]:
+        """Yield the boxes that were not halved, behind those that they are parts of, with bounds.
 
         Raises
         ------
@@ -91,15 +96,16 @@ class BoxCertificate(SealedCertificate):
         """
         cuts, uppers = iter(self.cuts), iter(self.uppers)
         for stratum in family.strata():
-            pending = [stratum]
+            pending: list[tuple[Box, ...]] = [(stratum,)]
             while pending:
-                box = pending.pop()
+                boxes = pending.pop()
+                box = boxes[-1]
                 cut = next(cuts, None)
                 if cut == LEAF:
                     upper = next(uppers, None)
                     if upper is None:
                         raise CertificateError("The certificate has fewer bounds than boxes.")
-                    yield box, upper
+                    yield boxes, upper
                 elif (
                     cut is None
                     or not 0 <= cut < len(box.edges)
@@ -109,7 +115,7 @@ class BoxCertificate(SealedCertificate):
                         f"The cuts of the certificate do not fit the space: {cut!r} for {box!r}."
                     )
                 else:
-                    pending += reversed(box.split(box.edges[cut]))
+                    pending += [(*boxes, half) for half in reversed(box.split(box.edges[cut]))]
         if next(cuts, None) is not None or next(uppers, None) is not None:
             raise CertificateError("The certificate has more cuts or bounds than boxes.")
 

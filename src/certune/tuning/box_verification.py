@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from certune.box import Box
 from certune.cards import Carded
 from certune.dual import aggregated
 from certune.errors import CertificateError, ParameterError
-from certune.families.base import Family
+from certune.families.base import BoxBound, Family
 from certune.guarantees.records import counted
 from certune.scores import Score
 from certune.space import Simplex
@@ -117,9 +117,9 @@ def verify_boxes(
         bounds.append(largest)
     else:
         budget = Budget(FEWEST_PARTS + PARTS_PER_BOX * len(certificate.uppers))
-        for box, upper in certificate.leaves(family):
+        for boxes, upper in certificate.leaves_within(family):
             n_boxes += 1
-            n_runs += _check_leaf(box, upper, goal, budget)
+            n_runs += _check_leaf(boxes, upper, goal, budget)
             bounds.append(min(upper, largest))
     demand(
         certificate.upper_bound == max(bounds),
@@ -157,6 +157,12 @@ class _Goal:
         """What was maximised, in words."""
         return self.criterion.words("utility")
 
+    def bounds(self, box: Box) -> list[BoxBound]:
+        """Return bounds of all instances on a box, from the instances alone."""
+        with proving(f"the {self.words} on {box!r}"):
+            pairs = zip(self.instances, self.starts, strict=True)
+            return [self.family.bound_on_box(item, box, start) for item, start in pairs]
+
     def reached(self, params: Mapping[str, Any]) -> Fraction:
         """Return what plain runs give at a setting."""
         family = self.family
@@ -182,9 +188,10 @@ def _checked_setting(certificate: BoxCertificate, family: Family) -> dict[str, A
     return setting
 
 
-def _check_leaf(box: Box, upper: Fraction, goal: _Goal, budget: Budget) -> int:
-    """Prove the bound of a box again; returns the number of plain runs."""
+def _check_leaf(boxes: tuple[Box, ...], upper: Fraction, goal: _Goal, budget: Budget) -> int:
+    """Prove the bound of the last of nested boxes again; returns the number of plain runs."""
     family, instances, what = goal.family, goal.instances, goal.words
+    box = boxes[-1]
     largest = Fraction(family.utility_range[1])
     if upper >= largest or box.is_empty:
         return 0
@@ -210,9 +217,7 @@ def _check_leaf(box: Box, upper: Fraction, goal: _Goal, budget: Budget) -> int:
         part, depth = pending.pop()
         if part.is_empty:
             continue
-        with proving(f"the {what} on {part!r}"):
-            pairs = zip(instances, goal.starts, strict=True)
-            bounds = [family.bound_on_box(item, part, start) for item, start in pairs]
+        bounds = goal.bounds(part)
         known = UpperValue.of(goal.criterion, bounds)
         proved = known.value
         if proved <= upper:
@@ -220,10 +225,30 @@ def _check_leaf(box: Box, upper: Fraction, goal: _Goal, budget: Budget) -> int:
         open_bounds = [bound for bound in bounds if known.counts(bound)]
         scores = [sum(b.importance[i] for b in open_bounds) for i in range(len(part.edges))]
         edge = part.edges[max(range(len(scores)), key=scores.__getitem__)]
-        demand(
-            depth < MOST_HALVINGS and part.can_split(edge) and budget.take(),
-            f"The certificate bounds the {what} on {part!r} by {shown(upper)}, but only "
-            f"{proved} can be proved there.",
-        )
+        if not (depth < MOST_HALVINGS and part.can_split(edge) and budget.take()):
+            demand(
+                _holds_around(boxes, upper, goal, budget),
+                f"The certificate bounds the {what} on {part!r} by {shown(upper)}, but only "
+                f"{proved} can be proved there.",
+            )
+            break
         pending += [(half, depth + 1) for half in part.split(edge)]
     return len(instances)
+
+
+def _holds_around(boxes: tuple[Box, ...], upper: Fraction, goal: _Goal, budget: Budget) -> bool:
+    """Tell whether a bound of the last of nested boxes follows from all of them together.
+
+    A search keeps the smallest bound of each instance that it has found on a box or around it. With
+    roundings a larger box can have a slightly smaller one.
+    """
+    uppers = [Fraction(goal.family.utility_range[1])] * len(goal.instances)
+    for box in reversed(boxes):
+        if not budget.take():
+            return False
+        found = goal.bounds(box)
+        uppers = [min(bound.upper, least) for bound, least in zip(found, uppers, strict=True)]
+        narrowed = [replace(bound, upper=least) for bound, least in zip(found, uppers, strict=True)]
+        if UpperValue.of(goal.criterion, narrowed).value <= upper:
+            return True
+    return False
