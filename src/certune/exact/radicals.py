@@ -18,6 +18,8 @@ from math import floor, gcd, lcm
 import flint
 from flint import arb, fmpq, fmpz
 
+from certune.exact.precision import PRECISION_LOCK
+
 FIRST_PRECISION = 96
 LAST_PRECISION = 1 << 14
 _LARGEST_EXPONENT = 1 << 12
@@ -40,7 +42,7 @@ class Radicals:
 
     def enclose(self, precision: int) -> arb:
         """Ball that contains the number, computed with that many bits."""
-        with flint.ctx.workprec(precision):
+        with PRECISION_LOCK, flint.ctx.workprec(precision):
             total = arb(0)
             exponents = [arb(_rational(e)) for e in self.exponents]
             for coefficient, bases in zip(self.coefficients, self.bases, strict=True):

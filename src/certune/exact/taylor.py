@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from flint import arb, ctx, fmpq
 
+from certune.exact.precision import PRECISION_LOCK
+
 Expansion = Callable[[arb, arb, int], tuple[list[arb], arb]]
 """(centre, half width, terms) -> Taylor coefficients times h**k, and a bound of the tail."""
 
@@ -34,7 +36,7 @@ def sign_on_interval(
         Order to which the function is known to vanish at that end (at most at one of them); the
         sign is then asked for inside only.
     """
-    with ctx.workprec(PRECISION):
+    with PRECISION_LOCK, ctx.workprec(PRECISION):
         return _sign(expand, arb(low), arb(high), zeros_low, zeros_high, DEPTH)
 
 

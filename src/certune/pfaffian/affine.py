@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import flint
 from flint import arb
 
+from certune.exact.precision import PRECISION_LOCK
 from certune.kernels.programs import Coefficients
 from certune.pfaffian.evaluation import ball_of, ball_sign, enclose, memory_of
 from certune.pfaffian.expressions import Expression
@@ -102,7 +103,7 @@ def affine_form(node: Expression) -> Affine | None:
     """Return an expression as an affine function, None if its structure does not show one."""
     memory = memory_of(node)
     if "affine" not in memory:
-        with flint.ctx.workprec(PRECISION):
+        with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
             for item in postorder([node]):
                 own = memory_of(item)
                 if "affine" not in own:
@@ -143,7 +144,7 @@ def _scaled_form(node: Expression) -> Affine | None:
     """Return the logarithm of a positive expression as an affine function."""
     memory = memory_of(node)
     if "affine logarithm" not in memory:
-        with flint.ctx.workprec(PRECISION):
+        with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
             form = _logarithm_form(node)
         if form is None and is_positive(node):
             form = affine_form(logarithm(node))
@@ -297,7 +298,7 @@ def _line_of(form: Affine) -> ScoreLine | None:
 
 def _enclosed(number: Any) -> tuple[float, float, float] | None:
     """Return two floats and a radius around their sum in which a number lies."""
-    with flint.ctx.workprec(2 * PRECISION):
+    with PRECISION_LOCK, flint.ctx.workprec(2 * PRECISION):
         ball = as_number_ball(number)
         high = float(ball.mid()) if ball.is_finite() else math.inf
         if not 2.0**-900 <= abs(high) <= 2.0**900:

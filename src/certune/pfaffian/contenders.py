@@ -14,6 +14,7 @@ from typing import NamedTuple
 import flint
 from flint import arb
 
+from certune.exact.precision import PRECISION_LOCK
 from certune.pfaffian.evaluation import PRECISION, Jet, jet
 from certune.pfaffian.expressions import Expression
 from certune.pfaffian.scaling import is_positive, logarithm
@@ -91,7 +92,7 @@ class Scores:
         if tape is not None:
             low, high, shallow, steep = tape.on_interval(first, last)
             return _Enclosure(low, high, *tape.on_interval(middle, middle)[:2], shallow, steep)
-        with flint.ctx.workprec(PRECISION):
+        with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
             everywhere = jet(node, {self._name: Jet(arb(first).union(arb(last)), arb(1))}, {})
             there = jet(node, {self._name: Jet(arb(middle), arb(1))}, {})
         return _Enclosure(

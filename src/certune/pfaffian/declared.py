@@ -16,6 +16,7 @@ import flint
 from flint import arb, arb_series
 
 from certune.errors import InputError, ParameterError
+from certune.exact.precision import PRECISION_LOCK
 from certune.pfaffian.decisions import outside_programs
 from certune.pfaffian.definedness import GUARDS, UndefinedError
 from certune.pfaffian.evaluation import as_ball, enclose, tape
@@ -132,7 +133,7 @@ def declare(
         return on_balls(u)
 
     def on_floats(u: float) -> float:
-        with flint.ctx.workprec(80):
+        with PRECISION_LOCK, flint.ctx.workprec(80):
             found = values(arb(u))
         if not found.is_finite():
             raise ValueError(f"{name} has no value at {u!r}")
@@ -185,7 +186,7 @@ def _hold_against(
     derivatives.
     """
     for point in check:
-        with flint.ctx.workprec(_CHECK_PRECISION):
+        with PRECISION_LOCK, flint.ctx.workprec(_CHECK_PRECISION):
             try:
                 left, centre, right = (values(arb(point) + k * arb(_STEP)) for k in (-1, 0, 1))
                 stated = partial(arb(point), centre)

@@ -15,6 +15,7 @@ import flint
 from flint import arb, fmpq
 
 from certune.errors import InputError, ParameterError
+from certune.exact.precision import PRECISION_LOCK
 from certune.pfaffian.expressions import Expression, Point
 from certune.pfaffian.graph import postorder
 
@@ -130,7 +131,7 @@ def enclose(node: Expression, point: Point, precision: int = PRECISION) -> Any:
     if node.memory is not None and not node.parameters and precision in node.memory:
         return node.memory[precision]
     _check_names(node, point)
-    with flint.ctx.workprec(precision):
+    with PRECISION_LOCK, flint.ctx.workprec(precision):
         balls = {name: as_ball(point[name]) for name in node.parameters}
         return _ball(node, balls, precision)
 
@@ -227,7 +228,7 @@ def nearest_float(node: Expression) -> float:
         ball = enclose(node, {}, precision)
         if not ball.is_finite():
             raise InputError(f"{node} is not a finite real number")
-        with flint.ctx.workprec(precision):
+        with PRECISION_LOCK, flint.ctx.workprec(precision):
             low, high = (float(_exact(end)) for end in (ball.lower(), ball.upper()))
         if low == high or precision > _LAST_PRECISION:
             return low

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from flint import fmpq, fmpq_mat
 
 from certune.deadline import preparing
+from certune.exact.precision import PRECISION_LOCK
 from certune.pfaffian.affine import PRECISION, Affine, as_number_ball
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -215,7 +216,7 @@ def _is_contradiction(weights: Floats, conditions: Sequence[Halfspace], ranges: 
     chosen = [conditions[place] for place in used]
     has_strict = any(condition.is_strict for condition in chosen)
     for candidate in _candidates(weights[used].tolist(), chosen):
-        with flint.ctx.workprec(PRECISION):
+        with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
             highest = _highest(candidate, chosen, ranges)
         if _is_negative(highest, or_zero=has_strict):
             return True
@@ -273,6 +274,6 @@ def halfspaces_of(form: Affine, signs: frozenset[int]) -> list[Halfspace]:
     if -1 not in signs:
         found.append(Halfspace(form, 0 not in signs))
     if 1 not in signs:
-        with flint.ctx.workprec(PRECISION):
+        with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
             found.append(Halfspace(form.times(Fraction(-1)), 0 not in signs))
     return found  # that it is not 0 is no condition on one side

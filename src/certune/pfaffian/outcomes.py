@@ -16,6 +16,7 @@ import flint
 
 from certune.deadline import check_time
 from certune.errors import InputError, UndecidedError
+from certune.exact.precision import PRECISION_LOCK
 from certune.pfaffian.affine import PRECISION, Affine, affine_difference, nearest
 from certune.pfaffian.decisions import Relation, decide_constants, deciding
 from certune.pfaffian.definedness import NO_VALUE, without_value
@@ -114,7 +115,7 @@ class _Signs:
     def form(self, pair: Pair) -> Affine | None:
         """Return the difference as an affine function, None if it is none."""
         if pair not in self._forms:
-            with flint.ctx.workprec(PRECISION):
+            with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
                 self._forms[pair] = affine_difference(*pair)
         return self._forms[pair]
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import flint
 from flint import arb
 
+from certune.exact.precision import PRECISION_LOCK
 from certune.pfaffian.affine import Affine, affine_form, affine_range, as_number_ball
 from certune.pfaffian.evaluation import PRECISION, Jet, as_ball, ball_sign, enclose, jet
 from certune.pfaffian.expressions import Expression, constant
@@ -87,7 +88,7 @@ def range_on(node: Expression, ranges: Ranges) -> Range:
     slopes: dict[str, float] = {}
     if not value.is_finite():
         return Range(value, slopes)
-    with flint.ctx.workprec(PRECISION):
+    with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
         sides = {name: as_ball(ranges[name]) for name in node.parameters}
         centre = {name: arb(0.5 * ranges[name][0] + 0.5 * ranges[name][1]) for name in sides}
         close = enclose(node, centre)
@@ -106,7 +107,7 @@ def range_on(node: Expression, ranges: Ranges) -> Range:
 
 
 def _affine_range(line: Affine, ranges: Ranges) -> Range:
-    with flint.ctx.workprec(PRECISION):
+    with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
         sides = {name: as_ball(ranges[name]) for name in line.slopes}
         sizes = {
             name: float(abs(as_number_ball(slope)).upper()) for name, slope in line.slopes.items()
@@ -152,7 +153,7 @@ def _projection(node: Expression, other: Expression, ranges: Ranges) -> Fraction
 
 def _gradient(node: Expression, ranges: Ranges) -> dict[str, float]:
     """Slopes at the centre of a box, each times the width of its side."""
-    with flint.ctx.workprec(PRECISION):
+    with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
         centre = {name: arb(0.5 * ranges[name][0] + 0.5 * ranges[name][1]) for name in ranges}
         slopes = {}
         for name in node.parameters:

@@ -18,6 +18,7 @@ import flint
 from flint import fmpq, fmpq_poly, fmpz_poly
 
 from certune.exact.dyadics import floats_between
+from certune.exact.precision import PRECISION_LOCK
 from certune.pfaffian.affine import RootPlace, place_of
 from certune.pfaffian.cells import Cell
 from certune.pfaffian.evaluation import memory_of
@@ -195,7 +196,7 @@ def _places(product: fmpq_poly, low: float, high: float) -> list[RootPlace]:
     for factor, _ in product.numer().factor_squarefree()[1]:
         simple *= factor
     places = []
-    with flint.ctx.workprec(_PRECISION):
+    with PRECISION_LOCK, flint.ctx.workprec(_PRECISION):
         # Real roots of polynomials without multiple ones have the imaginary part 0 exactly.
         found: list[Any] = simple.complex_roots()
         roots = [root.real for root, _ in found if root.imag == 0]

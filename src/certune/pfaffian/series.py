@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import flint
 from flint import arb, arb_series
 
+from certune.exact.precision import PRECISION_LOCK
 from certune.pfaffian.evaluation import enclose, tape
 from certune.pfaffian.expressions import Expression
 
@@ -47,7 +48,7 @@ def constant_on(node: Expression, name: str, start: float, stop: float) -> Polyn
     start, stop : float
         The interval, ``start <= stop``.
     """
-    with flint.ctx.workprec(PRECISION):
+    with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
         return _rounded([_ball(node, name, arb(start).union(arb(stop)))], arb(0))
 
 
@@ -63,7 +64,7 @@ def bounds_on(node: Expression, name: str, start: float, stop: float) -> tuple[f
     start, stop : float
         The interval, ``start <= stop``.
     """
-    with flint.ctx.workprec(PRECISION):
+    with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
         ball = _ball(node, name, arb(start).union(arb(stop)))
         if not abs(ball) <= LARGEST:
             return None
@@ -111,7 +112,7 @@ def polynomial_on(
     Polynomial or None
         None if no polynomial of degree less than `TERMS` is proved to be so close.
     """
-    with flint.ctx.workprec(PRECISION), _terms(TERMS + 1):
+    with PRECISION_LOCK, flint.ctx.workprec(PRECISION), _terms(TERMS + 1):
         low, high = arb(start), arb(stop)
         half = (high - low) / 2
         remainders = _coefficients(node, name, low.union(high), half)

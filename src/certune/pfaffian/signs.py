@@ -21,6 +21,7 @@ import flint
 from flint import arb
 
 from certune.exact.dyadics import floats_between, is_simple, simplest
+from certune.exact.precision import PRECISION_LOCK
 from certune.kernels.programs import Tape, crossing, sign_at
 from certune.pfaffian.affine import Affine, affine_difference, place_of, score_lines
 from certune.pfaffian.cells import Cell
@@ -191,7 +192,7 @@ class Line:
         found = _cells_of_scores(first, second, low, high)
         if found is not None:
             return SignMap(found)
-        with flint.ctx.workprec(_PRECISION):
+        with PRECISION_LOCK, flint.ctx.workprec(_PRECISION):
             line = affine_difference(first, second)
             cells = None if line is None else _cells_of_line(line, self.name, low, high)
             if cells is None:
@@ -205,7 +206,7 @@ class Line:
 
     def sign_map(self, node: Expression, low: float, high: float) -> SignMap:
         """Return the sign of an expression on an interval."""
-        with flint.ctx.workprec(_PRECISION):
+        with PRECISION_LOCK, flint.ctx.workprec(_PRECISION):
             return SignMap(self._cells(node, low, high))
 
     def _on(self, node: Expression, low: float, high: float) -> Jet:
@@ -230,7 +231,7 @@ class Line:
                 return 1 if low > 0.0 else -1
         sign = ball_sign(self._at(node, t).value)
         if sign is None:
-            with flint.ctx.workprec(_HIGH_PRECISION):
+            with PRECISION_LOCK, flint.ctx.workprec(_HIGH_PRECISION):
                 sign = ball_sign(self._at(node, t).value)
         return sign
 

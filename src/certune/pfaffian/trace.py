@@ -18,6 +18,7 @@ import flint
 
 from certune.deadline import TimeIsUp, check_time, now, until
 from certune.errors import CertuneError, InputError, ParameterError
+from certune.exact.precision import PRECISION_LOCK
 from certune.pfaffian.affine import PRECISION, Affine, affine_difference
 from certune.pfaffian.boxes import Box, split_by_sign
 from certune.pfaffian.chains import Chain, Complexity
@@ -287,7 +288,7 @@ class _Predicates:
                 positive, negative = (part.to_expression() for part in monic.signed_parts())
                 forms = scaled_difference(*sides), scaled_difference(positive, negative)
                 self.forms.append(tuple(dict.fromkeys(forms)))
-                with flint.ctx.workprec(PRECISION):
+                with PRECISION_LOCK, flint.ctx.workprec(PRECISION):
                     self.affine.append(affine_difference(*sides))
                 self.vanishing.append(monic.is_zero or is_zero(difference))
             entry = self._known[difference] = self._numbers[monic], 1 if leading > 0 else -1

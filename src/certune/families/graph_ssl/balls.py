@@ -19,6 +19,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
 from certune.deadline import check_time
+from certune.exact.precision import PRECISION_LOCK
 from certune.families.graph_ssl.exponents import needed_range
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.solver import PLAIN_RANGE, PointSolver
@@ -63,11 +64,11 @@ def ball_labels(
     smallest, largest = needed_range(graph, [graph.combined(factors)])
     spread = largest - smallest
     if spread > PLAIN_RANGE or graph.n_nodes <= SMALL:
-        with ctx.workprec(bits + GUARD_BITS + int(math.log2(1 + abs(largest)))):
+        with PRECISION_LOCK, ctx.workprec(bits + GUARD_BITS + int(math.log2(1 + abs(largest)))):
             soft = _eliminated(*_weights(graph, rates, smallest))
             return [soft[c] for c in wanted]
     # Sums of weights lose the bits by which the weights of one row differ.
-    with ctx.workprec(bits + 2 * int(spread) + GUARD_BITS):
+    with PRECISION_LOCK, ctx.workprec(bits + 2 * int(spread) + GUARD_BITS):
         return _refined(graph, rates, smallest, bits, list(wanted))
 
 

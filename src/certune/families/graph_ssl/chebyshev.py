@@ -21,7 +21,9 @@ def chebyshev_nodes(degree: int, bits: int) -> tuple[Fraction, ...]:
     """The nodes ``cos(pi j / degree)``, within ``2**(ROUNDING_BITS - bits)``."""
     from flint import ctx
 
-    with ctx.workprec(bits):
+    from certune.exact.precision import PRECISION_LOCK
+
+    with PRECISION_LOCK, ctx.workprec(bits):
         middles = [cosine.mid().man_exp() for cosine in _cosines(degree)[: degree + 1]]
     return tuple(Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in middles)
 
@@ -31,7 +33,9 @@ def coefficient_matrix(degree: int, bits: int) -> arb_mat:
     """Matrix that takes values at the nodes to Chebyshev coefficients."""
     from flint import arb, arb_mat, ctx
 
-    with ctx.workprec(bits):
+    from certune.exact.precision import PRECISION_LOCK
+
+    with PRECISION_LOCK, ctx.workprec(bits):
         cosines = _cosines(degree)
         ends = (0, degree)
         return arb_mat(
@@ -79,7 +83,9 @@ def left_half_matrix(degree: int, bits: int) -> arb_mat:
     """Matrix that takes Chebyshev coefficients on [-1, 1] to those on [-1, 0]."""
     from flint import arb, arb_mat, ctx
 
-    with ctx.workprec(bits):
+    from certune.exact.precision import PRECISION_LOCK
+
+    with PRECISION_LOCK, ctx.workprec(bits):
         rows = [[arb(0)] * (degree + 1) for _ in range(degree + 1)]
         for j, column in enumerate(halving_columns(degree)):
             for k, value in enumerate(column):

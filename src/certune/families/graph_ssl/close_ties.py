@@ -17,6 +17,7 @@ from fractions import Fraction
 from flint import arb, arb_mat, ctx
 
 from certune.deadline import check_time
+from certune.exact.precision import DOUBLE, PRECISION_LOCK
 from certune.families.graph_ssl.balls import ball_labels
 from certune.families.graph_ssl.chebyshev import (
     ROUNDING_BITS,
@@ -163,12 +164,13 @@ class CloseTies:
         self._solves_left -= 1
         soft = ball_labels(self._graph, self._course.rates(Fraction(z)), bits)
         result: list[int | None] = []
-        for zone in zones:
-            labels = [soft[c][zone.node] for c in zone.classes]
-            best = max(labels, key=lambda ball: ball.mid())
-            lead = min((best - label for label in labels if label is not best), default=arb(1))
-            certain = bool(lead > 2 * arb(rounding))
-            result.append(math.ceil(-float(lead.log()) / math.log(2)) if certain else None)
+        with PRECISION_LOCK, ctx.workprec(DOUBLE):
+            for zone in zones:
+                labels = [soft[c][zone.node] for c in zone.classes]
+                best = max(labels, key=lambda ball: ball.mid())
+                lead = min((best - label for label in labels if label is not best), default=arb(1))
+                certain = bool(lead > 2 * arb(rounding))
+                result.append(math.ceil(-float(lead.log()) / math.log(2)) if certain else None)
         return result
 
     def _interpolated(
@@ -189,7 +191,7 @@ class CloseTies:
             values.append([soft[c][i] for i, c in columns])
         self._solves_left -= degree + 1
         precision = _round_up(bits + SPARE_BITS, PRECISION_STEP)
-        with ctx.workprec(precision):
+        with PRECISION_LOCK, ctx.workprec(precision):
             table = coefficient_matrix(degree, precision) * arb_mat(values)
             series = {
                 column: [table[k, number] for k in range(degree + 1)]

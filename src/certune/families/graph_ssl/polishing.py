@@ -13,11 +13,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from certune.dual.piecewise import BREAKPOINT_RESOLUTION
+from certune.exact.precision import DOUBLE, PRECISION_LOCK
 from certune.families.graph_ssl.balls import ball_labels
 from certune.families.graph_ssl.close_ties import NARROW, CloseTies, Leaf, Zone
 from certune.families.graph_ssl.course import Course, FloatArray
@@ -147,10 +148,11 @@ class _Difference:
         """Sign, 0 if it is not certain for rounded settings too, and value."""
         rates, both = self._course.rates(Fraction(z)), (self.first, self.second)
         first, second = ball_labels(self._graph, rates, BITS, both)
-        ball = first[self.node] - second[self.node]
-        level = arb(self.level)
-        sign = 1 if ball > level else -1 if ball < -level else 0
-        return sign, float(ball.mid())
+        with PRECISION_LOCK, ctx.workprec(DOUBLE):
+            ball = first[self.node] - second[self.node]
+            level = arb(self.level)
+            sign = 1 if ball > level else -1 if ball < -level else 0
+            return sign, float(ball.mid())
 
     def interpolated(self, z: float) -> float:
         """Value of the interpolant."""

@@ -19,6 +19,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from certune.exact import Radicals, sign_of_radicals, sign_on_interval
+from certune.exact.precision import PRECISION_LOCK
 from certune.exact.radicals import FIRST_PRECISION
 from certune.exact.taylor import PRECISION
 from certune.families.linkage.combining import combined, exponent_range
@@ -209,7 +210,7 @@ class Comparison:
         """Ball that contains this sum."""
         if not self.line.product or not any(self.line.exponents(position)):
             return self._number(terms, position).enclose(FIRST_PRECISION)
-        with ctx.workprec(PRECISION):
+        with PRECISION_LOCK, ctx.workprec(PRECISION):
             place = arb(_rational(position))
             total = arb(0)
             for vector, count in terms.items():
@@ -221,7 +222,7 @@ class Comparison:
         """Exponent of a product of powers as an affine function of t."""
         known = self.line.exponent_balls
         if vector not in known:
-            with ctx.workprec(PRECISION):
+            with PRECISION_LOCK, ctx.workprec(PRECISION):
                 start = rate = arb(0)
                 for delta, (value, slope) in zip(vector, self.line.exact_alpha, strict=True):
                     log = arb(delta).log()

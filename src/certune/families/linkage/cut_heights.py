@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from certune.deadline import check_time
 from certune.errors import UndecidedError
 from certune.exact import Radicals, sign_of_radicals
+from certune.exact.precision import PRECISION_LOCK
 from certune.families.linkage.comparison import multiplicities
 from certune.families.linkage.course import Course
 from certune.families.linkage.lines import sum_at
@@ -226,7 +227,7 @@ class CutHeights:
         if self._infinite:
             own = self._extreme(node) / (self._extreme(self._root) if self._relative else 1)
             return own, own
-        with ctx.workprec(PRECISION):
+        with PRECISION_LOCK, ctx.workprec(PRECISION):
             low, high = self._roots(self._value(node))
             if self._relative:
                 least, most = self._roots(self._value(self._root))

@@ -6,6 +6,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
+from certune.exact.precision import PRECISION_LOCK
 from certune.families.linkage.course import Course
 from certune.families.linkage.identities import merged_codes
 from certune.families.linkage.lines import sum_at
@@ -100,7 +101,7 @@ def _accurate_exponents(course: Course) -> tuple[Floats, float]:
     _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
     vectors = course.instance.distances[:, rows[firsts], columns[firsts]].T.tolist()
     powers = course.line.exponents(course.position)
-    with ctx.workprec(PRECISION):
+    with PRECISION_LOCK, ctx.workprec(PRECISION):
         exact = [arb(fmpq(*power.as_integer_ratio())) for power in powers]
         sums = [
             sum((p * arb(delta).log() for p, delta in zip(exact, vector, strict=True)), arb(0))

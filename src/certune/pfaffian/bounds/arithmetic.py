@@ -17,6 +17,7 @@ from flint import arb, ctx, fmpq
 
 from certune.checks import as_float
 from certune.errors import ParameterError
+from certune.exact.precision import PRECISION_LOCK
 
 PRECISION = 192
 
@@ -26,7 +27,7 @@ Real = int | float | Fraction
 @contextmanager
 def certified() -> Iterator[None]:
     """Compute balls at the precision of this package within the block."""
-    with ctx.workprec(PRECISION):
+    with PRECISION_LOCK, ctx.workprec(PRECISION):
         yield
 
 
