@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from certune.box import Box
 from certune.dual import DualFunction
-from certune.errors import ParameterError
+from certune.errors import CertificateError, CertuneError, ParameterError
 from certune.families.reach import DerivedProperty, object_reach
 from certune.pfaffian.structure import Structure
 from certune.scores import Score
@@ -347,6 +347,28 @@ class Family(ABC):
             return None
         plain, error = found
         return plain if abs(Fraction(plain) - value) > error + self.tolerance else None
+
+    def check_on_floats(self, instance: Any, params: Params, value: Fraction) -> None:
+        """Hold a utility against the program on plain floats, which sees what tracing cannot.
+
+        Raises
+        ------
+        CertificateError
+            If rounding cannot explain the difference.
+        """
+        try:
+            plain = self.plain_disagreement(instance, params, value)
+        except CertuneError:
+            raise
+        except (TypeError, AttributeError):  # it was made for expressions only: `verify` says so
+            return
+        if plain is not None:
+            raise CertificateError(
+                f"at {params} the program gives {float(value)!r} traced, and {plain!r} on plain "
+                "floats: it asks for something else than values, such as the type of a parameter "
+                "or of an array, which is another one while certune follows it; let it compute "
+                "with values only"
+            )
 
     @abstractmethod
     def solve(self, instance: Any, params: Params) -> Any:

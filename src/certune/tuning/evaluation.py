@@ -17,7 +17,7 @@ from certune.aggregates import Criterion
 from certune.cards import Carded
 from certune.checks import as_n_jobs
 from certune.deadline import Stop
-from certune.errors import CertificateError, CertuneError, UndecidedError
+from certune.errors import CertuneError, UndecidedError
 from certune.families.base import Family
 from certune.guarantees.records import counted
 from certune.scores import Score
@@ -262,31 +262,12 @@ class PlainRuns:
 def _run_all(family: Family, tuned: dict[str, Any], instance: Any) -> list[Fraction | None]:
     defaults = {**family.baselines, **family.instance_baselines(instance)}
     reached = family.run_exact(instance, tuned)
-    _check_on_floats(family, instance, tuned, reached)
+    family.check_on_floats(instance, tuned, reached)
     return [
         reached,
         *(_decided_run(family, instance, setting) for setting in defaults.values()),
         *family.company(instance).values(),
     ]
-
-
-def _check_on_floats(
-    family: Family, instance: Any, params: dict[str, Any], reached: Fraction
-) -> None:
-    """Hold a utility against the program on plain floats, which sees what tracing cannot."""
-    try:
-        plain = family.plain_disagreement(instance, params, reached)
-    except CertuneError:
-        raise
-    except (TypeError, AttributeError):  # it was made for expressions only: `verify` says so
-        return
-    if plain is not None:
-        raise CertificateError(
-            f"at {params} the program gives {float(reached)!r} traced, and {plain!r} on plain "
-            "floats: it asks for something else than values, such as the type of a parameter or of "
-            "an array, which is another one while certune follows it; let it compute with values "
-            "only"
-        )
 
 
 def _decided_run(family: Family, instance: Any, setting: dict[str, Any]) -> Fraction | None:

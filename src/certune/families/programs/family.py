@@ -15,6 +15,7 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +36,7 @@ from certune.families.programs.structure import (
     structure_of_slices,
 )
 from certune.families.reach import reach
-from certune.pfaffian.definedness import NO_VALUE
+from certune.pfaffian.definedness import NO_VALUE, UndefinedError
 from certune.pfaffian.domains import along as parameters_along
 from certune.pfaffian.evaluation import nearest_float
 from certune.pfaffian.expressions import Expression, as_expression
@@ -560,9 +561,28 @@ class ProgramFamily(Family):
             If the utility is not constant on each piece and the tolerance is 0.
         UndecidedError
             If a varying utility has no proved bounds around some point.
+        CertificateError
+            If the program gives something else on plain floats, since it asks for their type.
         """
         with _ONE_AT_A_TIME:
-            return self._dual(instance, self._segment(along))
+            segment = self._segment(along)
+            found = self._dual(instance, segment)
+            self._check_pieces(instance, segment, found)
+            return found
+
+    def _check_pieces(
+        self, instance: Any, segment: Segment, found: PiecewiseFunction | PiecewisePolynomial
+    ) -> None:
+        """Hold the first, the middle and the last piece against the program on plain floats."""
+        last = len(found.starts) - 1
+        for number in sorted({0, last // 2, last}):
+            t = segment.exact_point(float(found.starts[number]), float(found.stops[number]))
+            if t is None:
+                continue
+            lower, upper = found.enclose_exact(t)
+            if upper - lower <= self.tolerance:
+                with suppress(UndefinedError):
+                    self.check_on_floats(instance, segment.at(t), (lower + upper) / 2)
 
     def _dual(self, instance: Any, segment: Segment) -> PiecewiseFunction | PiecewisePolynomial:
         found = self._sweep(instance, segment)

@@ -29,7 +29,7 @@ from certune.pfaffian.following import followed
 from certune.pfaffian.plain import PlainFloat
 from certune.pfaffian.programs import Parameters, argmax, argsort
 from certune.pfaffian.structure import PiecewiseStructure
-from certune.space import Parameter, ParameterSpace, Simplex
+from certune.space import Parameter, ParameterSpace, Segment, Simplex
 
 # Trees of decisions that are kept, one for each instance.
 _MOST_TREES = 64
@@ -233,6 +233,9 @@ class DecisionFamily(ProgramFamily):
     def n_runs(self) -> int:
         """How often exact functions and bounds have run the algorithm so far, in this process."""
         return self._n_runs_of_dropped + sum(tree.n_runs for tree in self._trees.values())
+
+    def _check_pieces(self, instance: Any, segment: Segment, found: Any) -> None:
+        """Runs can be slow, and that at the best setting tells as much."""
 
     def _afresh(self, instance: Any, parameters: Mapping[str, Any]) -> Any:
         return followed(lambda given: self._run(instance, given), parameters)
