@@ -42,6 +42,11 @@ def test_values_are_a_line_in_a_shell_and_a_card_in_a_notebook():
     halves = [[0, 1, 0, 1], [1, 2, 0, 1]]
     cells = ct.CellMap(("x", "y"), halves, [Fraction(0), Fraction(1, 2)], [Fraction(0), 1])
     assert "no round yet" in blank and "best 0" in repr(cells)
+    assert repr(tuner).startswith(f"<OnlineTuner: rounds {len(instances)} of")
+    sliver = [[0, 1, 0, 1], [1, 1.00001, 0, 1]]
+    nearly = ct.CellMap(("x", "y"), sliver, [Fraction(1), Fraction(0)], [Fraction(1), 1])
+    assert "99.99% of the plane proved" in str(nearly)
+    assert nearly.plot().axes[0].get_title() == "1 value, proved on 99.99%"
     shown += (
         result.certificate,
         ct.verify(result.certificate, result.family, instances[:4]),

@@ -19,7 +19,7 @@ class Carded:
     """A value that is one line in a shell and a card in a notebook, both made of its text."""
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {str(self).strip().splitlines()[0]}>"
+        return f"<{type(self).__name__}: {' '.join(str(self).strip().splitlines()[0].split())}>"
 
     def _repr_html_(self) -> str:
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(self).__name__).capitalize()

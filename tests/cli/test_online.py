@@ -128,7 +128,7 @@ def test_the_page_is_written_at_the_end_or_from_the_state(folder, tmp_path):
     opened = CliRunner().invoke(main, ["open", str(state), "--print"])
     assert opened.stdout.startswith("file:///")
     shown = CliRunner().invoke(main, ["show", str(state), "--instances"])
-    assert "What did not knowing cost?" in shown.stdout and "006" in shown.stdout
+    assert "What did learning cost?" in shown.stdout and "006" in shown.stdout
     found = CliRunner().invoke(main, ["show", str(state), "--json"])
     assert json.loads(found.stdout)["n_rounds"] == 7
 

@@ -7,6 +7,7 @@ is proved; the others are slivers along the boundaries, no wider than the resolu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -100,7 +101,7 @@ class CellMap(Carded):
         best = f", best {float(self.score.of(self.max_exact)):.6g}" if any(self.decided) else ""
         return (
             f"map of {self.names[0]} and {self.names[1]}: {self.n_cells} cells, "
-            f"{100 * self.decided_share:.4g}% of the plane proved{best}"
+            f"{_percent(self.decided_share)} of the plane proved{best}"
         )
 
     @property
@@ -256,7 +257,7 @@ class CellMap(Carded):
             xlabel=self.names[0],
             ylabel=self.names[1],
             title=f"{len(self.values)} value{'s' * (len(self.values) != 1)}, proved on "
-            f"{100 * self.decided_share:.1f}%",
+            f"{_percent(self.decided_share)}",
         )
         figure.colorbar(drawn[0], ax=ax, label=self.criterion.words(self.score.name))
         best = self.score.of(float(self.max_exact))
@@ -272,3 +273,8 @@ class CellMap(Carded):
                 bbox={"boxstyle": "round,pad=0.2", "facecolor": "white", "alpha": 0.8, "lw": 0},
             )  # fmt: skip
         return save_figure(figure, path)
+
+
+def _percent(share: float) -> str:
+    """Return a share that is proved in percent, rounded down: all is said of all only."""
+    return f"{math.floor(1e4 * share) / 100:g}%"

@@ -30,6 +30,7 @@ from certune.online.state import State, header
 from certune.online.steps import coarsened
 from certune.report.online import density_figure, regret_figure
 from certune.space import Segment
+from certune.space.values import shown_setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -443,10 +444,11 @@ class OnlineTuner(Carded):
     def __str__(self) -> str:
         if self.n_rounds == 0:
             return f"no round yet of {self.options.learner} for {self.family!r}"
-        following = ", ".join(f"{name} = {value}" for name, value in self.propose().items())
+        regret = str(self.regret()).removeprefix("regret ")
         return (
             f"rounds    {self.n_rounds} of {self.options.learner}\n"
-            f"family    {self.family!r}\nregret    {self.regret()}\nnext      {following}"
+            f"family    {self.family!r}\nregret    {regret}\n"
+            f"next      {shown_setting(self.propose())}"
         )
 
     def close(self) -> None:

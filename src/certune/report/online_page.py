@@ -19,7 +19,7 @@ from certune.report.markup import (
 )
 from certune.report.online_findings import OnlineFindings
 from certune.report.online_verdict import online_key_figures, online_verdict
-from certune.report.verdict import shown
+from certune.report.verdict import alike, shown
 
 # More rounds than these are in the picture and in the file to save, not in the table.
 MOST_ROWS = 500
@@ -151,14 +151,15 @@ def _dispersion(findings: OnlineFindings) -> str:
 def _rounds(findings: OnlineFindings) -> str:
     name, several = findings.axis.name, findings.n_lines > 1
     first = max(0, findings.n_rounds - MOST_ROWS)
+    written = alike(value for row in findings.rounds[first:] for value in (row.score, row.best))
     rows = [
         (
             number,
             row.name or row.fingerprint[:12] or "given as a function",
             *((row.line + 1,) if several else ()),
             shown(row.place, 6),
-            shown(row.score),
-            shown(row.best),
+            written(row.score),
+            written(row.best),
         )
         for number, row in enumerate(findings.rounds[first:], first + 1)
     ]

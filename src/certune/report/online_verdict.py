@@ -1,4 +1,4 @@
-"""The verdict on an online run in words: what to play, what not knowing cost, what to expect."""
+"""The verdict on an online run in words: what to play, what learning cost, what to expect."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def online_key_figures(findings: OnlineFindings) -> list[KeyFigure]:
 def _regret(findings: OnlineFindings) -> Answer:
     error = f", known up to {shown(findings.regret_error, 2)}" if findings.regret_error else ""
     return Answer(
-        "What did not knowing cost?",
+        "What did learning cost?",
         f"{shown(findings.average_regret, 3)} a round: the mean {findings.score} is "
         f"{shown(findings.earned)}, and the best fixed setting, known afterwards only, has "
         f"{shown(findings.best_fixed)}. The regret, {shown(findings.regret)} in all, is "

@@ -101,8 +101,8 @@ def _landscape(findings: Findings) -> str:
     line = "" if findings.n_free == 1 else ", along a line through the best setting"
     caption = (
         f"Exact {findings.measure} of {count_of(findings.n_finished, findings.noun)}{line}. "
-        "Shaded: the optimal set, and the widest plateau. Hover for values, drag the slider or "
-        "pinch to zoom, click a name to hide it."
+        f"Shaded: the optimal set{' and the widest plateau' * (findings.n_free == 1)}. Hover for "
+        "values, drag the slider or pinch to zoom, click a name to hide it."
     )
     note = ""
     if findings.n_free > 2:

@@ -59,7 +59,7 @@ def summary_of_choice(result: ChoiceResult) -> str:
     ranked = sorted(result.alternatives.items(), key=lambda pair: -pair[1].upper_bound_exact)
     named = ranked if is_sliced else result.alternatives.items()
     others = [
-        ("other setting" if is_sliced else "other alternative", f"{name}: {item}")
+        ("other setting" if is_sliced else "alternative", f"{name}: {item}")
         for name, item in named
         if name != result.best_alternative
     ]

@@ -30,8 +30,9 @@
       markArea: { silent: true, itemStyle: { color: colour("good"), opacity: 0.13 }, data: [[{ xAxis: findings.plateau[0] }, { xAxis: findings.plateau[1] }]] },
     });
     series.push({ icon: "roundRect", name: "optimal set", type: "line", data: [], itemStyle: { color: colour("optimum") } });
-    // Defaults that are far away would be names without a line; the tables have them.
-    Object.entries(findings.defaults).filter(([, value]) => low <= value && value <= high).forEach(([name, value], i) => series.push({
+    // Defaults that are far away would be names without a line, and many lines cannot be told apart: the tables have all.
+    const near = Object.entries(findings.defaults).filter(([, value]) => low <= value && value <= high);
+    near.sort(([, a], [, b]) => (up ? b - a : a - b)).slice(0, 4).forEach(([name, value], i) => series.push({
       name: `${name} ${shown(value, 4)}`, type: "line", symbol: "none", silent: true,
       data: [[axis.low, value], [axis.high, value]],
       lineStyle: { type: ["dashed", "dotted", [8, 3, 2, 3]][i % 3], width: 1.8, color: colour(`default-${(i % 4) + 1}`) },
