@@ -164,6 +164,8 @@ def test_an_early_end_is_told():
     )
     answer = said(findings_of(result), "proved")
     assert answer.tone == "warning" and "at most 0.5 is missing" in answer.text
+    used = said(findings_of(result), "use").text
+    assert used.endswith("over 2 instances, the 1 without a result counted as worst.")
 
 
 def test_folds_of_the_same_rows_promise_nothing(plain):

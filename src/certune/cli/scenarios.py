@@ -57,7 +57,7 @@ class Found:
 def init(
     data: tuple[str, ...], family: str, target: str | None, target_file: Path, overwrite: bool
 ) -> None:
-    """Write a scenario file for the data that are there, with comments on what was found."""
+    """Write a scenario file for your data, with comments on what was found in them."""
     from certune.data.doors import files_of
     from certune.files import write_whole
 
@@ -99,8 +99,7 @@ def init(
 def check(scenario: Path) -> None:
     """Check a scenario file: its keys and values, that its data can be read, and what a run costs.
 
-    If no earlier run on this machine is known, functions of a few instances are computed for about
-    two seconds to tell.
+    Without an earlier run on this machine to go by, it tries a few instances for about two seconds.
     """
     from certune.cli.running import read_problem
     from certune.tuning import Choice, estimate_cost

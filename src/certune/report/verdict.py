@@ -217,9 +217,18 @@ def _recommended(findings: Findings) -> Answer:
     return Answer(
         "What should I use?",
         f"{shown_params(findings.best_params)}: {findings.measure} "
-        f"{shown(findings.best_value)} over {count_of(findings.n_instances, findings.noun)}.",
+        f"{shown(findings.best_value)} over {count_of(findings.n_instances, findings.noun)}"
+        f"{_unfinished(findings)}.",
         "good",
     )
+
+
+def _unfinished(findings: Findings) -> str:
+    """What a score counts that is not known yet."""
+    missing = findings.n_instances - findings.n_finished
+    if missing <= 0:
+        return ""
+    return f", the {missing} without a result counted as worst"
 
 
 def _proved(findings: Findings) -> Answer:
