@@ -14,6 +14,7 @@
 #include "graph/dominance.h"
 #include "graph/elimination.h"
 #include "graph/label_outcomes.h"
+#include "graph/neighbour_bounds.h"
 #include "graph/phase_bounds.h"
 #include "graph/settling.h"
 #include "graph/strong_tree.h"
@@ -382,15 +383,40 @@ Result<double> log_conductances(const ExponentsOf& exponents, const JoinedOf& jo
     }));
 }
 
-double chained_growth(const Rows& conductances, const Rows& resistance, const Indices& ranked,
-                      const Reals& single, double log_factor, const Stop& stop) {
+Result<double> chained_growth(const Rows& conductances, const Rows& resistance,
+                              const Indices& ranked, const Reals& single, double log_factor,
+                              const Stop& stop) {
     const std::size_t n = single.size();
     expect(conductances.shape(0) == resistance.shape(0) && conductances.shape(1) == n &&
                resistance.shape(1) == n,
            "There must be one row for each corner, and one column for each node.");
     const graph::GrowthChain chain{view_of(conductances), view_of(resistance),
                                    indices_of(ranked, n, n), span_of(single), log_factor};
-    return unlocked(stop, [&](StopToken& token) { return graph::chained_growth(chain, token); });
+    return array_of(
+        unlocked(stop, [&](StopToken& token) { return graph::chained_growth(chain, token); }));
+}
+
+Result<double> bounds_by_neighbours(const std::array<ExponentsOf, 2>& coefficients,
+                                    const JoinedOf& joined, const Indices& chosen,
+                                    const Reals& bounds, double slack,
+                                    const Tensor<const double>& boxes, const Stop& stop) {
+    const auto edges = edge_values(joined);
+    const std::size_t n = edges.n_nodes();
+    const std::array<graph::Exponents, 2> values{edge_values(coefficients[0]),
+                                                 edge_values(coefficients[1])};
+    for (const auto& value : values) expect_same_graph(value, edges);
+    expect(bounds.size() == n, one_graph);
+    expect(boxes.shape(1) == 3 && boxes.shape(2) == 2,
+           "A box has ends and imaginary parts of two powers.");
+    std::vector<graph::PowerBox> own(boxes.shape(0));
+    for (std::size_t k = 0; k < own.size(); ++k) {
+        const double* entry = boxes.data() + 6 * k;
+        own[k] = {{entry[0], entry[1]}, {entry[2], entry[3]}, {entry[4], entry[5]}};
+    }
+    const graph::Neighbourhood around{values, edges, indices_of(chosen, chosen.size(), n),
+                                      span_of(bounds), slack};
+    return array_of(unlocked(
+        stop, [&](StopToken& token) { return graph::bounds_by_neighbours(around, own, token); }));
 }
 
 // Boxes.
@@ -543,6 +569,9 @@ void bind_phase_bounds(nb::module_& room) {
     room.def("chained_growth", &chained_growth, "conductances"_a.noconvert(),
              "resistance"_a.noconvert(), "ranked"_a.noconvert(), "single"_a.noconvert(),
              "log_factor"_a, "stop"_a);
+    room.def("bounds_by_neighbours", &bounds_by_neighbours, "coefficients"_a.noconvert(),
+             "joined"_a.noconvert(), "chosen"_a.noconvert(), "bounds"_a.noconvert(), "slack"_a,
+             "boxes"_a.noconvert(), "stop"_a);
 }
 
 void bind_boxes(nb::module_& room) {

@@ -227,9 +227,9 @@ std::vector<double> log_conductances(const Exponents& exponents, const Joined& j
     return result;
 }
 
-double chained_growth(const GrowthChain& chain, StopToken& stop) {
+std::vector<double> chained_growth(const GrowthChain& chain, StopToken& stop) {
     const std::size_t n = chain.ranked.size();
-    std::vector<double> bound(n + 1, 0.0);  // of all ranks below
+    std::vector<double> result(n), bound(n + 1, 0.0);  // of all ranks below
     for (std::size_t p = 0; p < n && !stop.stop_requested(); ++p) {
         const std::size_t u = at(chain.ranked[p]);
         double best = chain.single[u];
@@ -244,9 +244,10 @@ double chained_growth(const GrowthChain& chain, StopToken& stop) {
             const double grown = std::max(added, 0.0) + std::log1p(std::exp(-std::abs(added)));
             best = std::min(best, bound[i] + grown);
         }
+        result[u] = best;
         bound[p + 1] = std::max(bound[p], best);
     }
-    return bound[n];
+    return result;
 }
 
 }  // namespace certune::graph

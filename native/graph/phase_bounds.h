@@ -80,7 +80,7 @@ std::vector<double> log_conductances(const Exponents& exponents, const Joined& j
                                      std::span<const double> resistance,
                                      std::span<const Index> ranked, StopToken& stop);
 
-// Logarithm of a bound of all soft labels: nodes from the ground outwards, each by the best.
+// Logarithms of bounds of all soft labels: nodes from the ground outwards, each by the best.
 // Rows of conductances and resistances belong to the corners of a box of exponents; `single` bounds
 // each node without a chain. A node of rank p is bounded by what bounds all ranks below i, for some
 // i <= p, times 1 + factor sqrt(conductance resistance).
@@ -92,6 +92,6 @@ struct GrowthChain {
     double log_factor = 0.0;
 };
 
-double chained_growth(const GrowthChain& chain, StopToken& stop);
+std::vector<double> chained_growth(const GrowthChain& chain, StopToken& stop);
 
 }  // namespace certune::graph

@@ -141,6 +141,15 @@ GRAPH = {
     ),
     "log_conductances": lambda: (exponents(), joined(), reals(N), np.arange(N), stop()),
     "chained_growth": lambda: (reals(3, N), reals(3, N), np.arange(N), reals(N), 0.5, stop()),
+    "bounds_by_neighbours": lambda: (
+        (exponents(), exponents()),
+        joined(),
+        np.arange(3),
+        reals(N),
+        0.1,
+        reals(4, 3, 2),
+        stop(),
+    ),
     "exponents_at": lambda: (edges(), reals(3, M), stop()),
     "dominant_classes": lambda: (edges(), reals(3, N, N + M), np.arange(3), 1.0, stop()),
     "soft_models": lambda: (

@@ -15,6 +15,7 @@ from certune.kernels.graph import (
     Joined,
     ModelErrors,
     RateBox,
+    bounds_by_neighbours,
     chained_growth,
     chebyshev_coefficients,
     class_energies,
@@ -372,15 +373,87 @@ def test_conductances_and_the_chain_of_bounds(seed):
         total = to[outer].sum() + among[np.ix_(outer, inner)].sum()
         assert np.exp(found[i]) == pytest.approx(total, rel=1e-12)
     single, factor = np.random.default_rng(seed).uniform(0, 3, 6), -1.0
-    bound = np.zeros(7)
+    bound, expected = np.zeros(7), np.zeros(6)
     for p, u in enumerate(ranked):
         chained = [
             bound[i] + np.logaddexp(0.0, factor + 0.5 * (found[i] + resistance[u]))
             for i in range(p + 1)
         ]
-        bound[p + 1] = max(bound[p], min(single[u], *chained))
+        expected[u] = min(single[u], *chained)
+        bound[p + 1] = max(bound[p], expected[u])
     grown = chained_growth(found[None], resistance[None], ranked, single, factor)
-    assert grown == pytest.approx(bound[-1], rel=1e-12)
+    np.testing.assert_allclose(grown, expected, rtol=1e-12)
+
+
+def complex_soft(edges, rates):
+    """Soft labels (n, n_classes) at complex rates, and the complex weights of all edges."""
+    lengths = np.concatenate([edges.between, edges.to_labelled], axis=2)
+    joined = np.concatenate(edges.joined, axis=1)
+    weights = np.where(joined, np.exp(-np.tensordot(rates, lengths, 1)), 0)
+    n = len(weights)
+    right = weights[:, n:] @ np.eye(edges.n_classes)[edges.class_of]
+    return np.linalg.solve(np.diag(weights.sum(axis=1)) - weights[:, :n], right), weights
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_neighbours_bound_complex_soft_labels(seed):
+    rng = np.random.default_rng(seed)
+    edges = random_edges(seed)
+    n = len(edges.joined.nodes)
+    real, imaginary = rng.uniform(0.2, 1.5, 2), rng.uniform(0.0, 0.4, 2)
+    soft, weights = complex_soft(edges, real + 1j * imaginary)
+    known = np.log(np.maximum(np.abs(soft).max(axis=1), 1.0))
+    chosen = np.flatnonzero(np.arange(n) % 3 == 0)
+    bounds = known.copy()
+    bounds[chosen[0]] = 20.0
+    coefficients = tuple((edges.between[k], edges.to_labelled[k]) for k in range(2))
+
+    def found(nodes, low, high, tall):
+        box = np.array([[low, high, tall]])
+        return bounds_by_neighbours(coefficients, edges.joined, nodes, bounds, 0.0, box)
+
+    own = found(chosen[:1], real, real, imaginary)
+    np.testing.assert_array_equal(np.delete(own, chosen[0]), np.delete(bounds, chosen[0]))
+    assert known[chosen[0]] - 1e-8 <= own[chosen[0]]
+    # The best that the moduli and phases of the weights, over the strongest one, say.
+    row = weights[chosen[0]]
+    ratios = row / row[np.abs(row).argmax()]
+    exponents = np.abs(np.log(np.where(ratios == 0, 1, np.abs(ratios))))
+    lengths = np.concatenate([edges.between, edges.to_labelled], axis=2)[:, chosen[0]]
+    phases = imaginary @ np.abs(lengths - lengths[:, [np.abs(row).argmax()]])
+    total = (np.abs(ratios) * np.cos(np.minimum(phases, np.pi))).sum()
+    assert exponents.max() < 600
+    size = np.abs(ratios) @ np.exp(np.concatenate([bounds, np.zeros(len(row) - n)]))
+    best = np.log(max(1.0, size / total)) if total > 0 else np.inf
+    assert own[chosen[0]] <= min(best, 20.0) + 0.05
+    # All of them at once, and on a larger box.
+    bounds[chosen] = 20.0
+    several = found(chosen, real, real, imaginary)
+    assert (several >= known - 1e-8).all()
+    wide = found(chosen, real - 0.1, real + 0.1, imaginary + 0.1)
+    assert (wide >= several).all() and (wide <= bounds).all()
+
+
+def test_neighbours_say_nothing_where_weights_may_cancel_or_overflow():
+    edges = random_edges(0)
+    n = len(edges.joined.nodes)
+    coefficients = tuple((edges.between[k], edges.to_labelled[k]) for k in range(2))
+    bounds = np.full(n, 3.0)
+    for low, high, tall in [(1.0, 1.0, 1e3), (-1e4, -1e4, 0.0)]:
+        box = np.array([[[low, low], [high, high], [tall, tall]]])
+        found = bounds_by_neighbours(coefficients, edges.joined, np.arange(n), bounds, 0.0, box)
+        assert (found <= bounds).all()
+        assert (found == bounds).any() or low < 0
+    # A node that nothing is known of says nothing to its neighbours, but learns from them.
+    box = np.array([[[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]])
+    unknown = np.where(np.arange(n) == 2, np.inf, 3.0)
+    found = bounds_by_neighbours(coefficients, edges.joined, np.arange(n), unknown, 0.0, box)
+    beside = edges.joined.nodes[2]
+    assert (found[beside] == 3.0).all() and found[2] < 3.1
+    assert (found[~beside] < 3.0).any()
+    unknown[:] = np.inf
+    found = bounds_by_neighbours(coefficients, edges.joined, np.arange(n), unknown, 0.0, box)
+    assert (found == np.inf).all()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -466,6 +539,15 @@ def doors(edges):
         (leak_sums, exponents, joined, exponents, 1.0, maxima, maxima),
         (log_conductances, exponents, joined, zeros, numbers),
         (chained_growth, np.zeros((2, n)), np.zeros((2, n)), numbers, zeros, 0.0),
+        (
+            bounds_by_neighbours,
+            (exponents, exponents),
+            joined,
+            numbers,
+            zeros,
+            0.0,
+            np.ones((2, 3, 2)),
+        ),
         (exponents_at, edges, np.ones((3, 2))),
         (dominant_classes, edges, table, numbers, 1.0),
         (soft_models, edges, work, np.zeros((n, k)), box, ModelErrors(0.0, 0.0, 0.0)),

@@ -150,6 +150,20 @@ def test_growth_bound_holds_with_weak_edges_groups_and_chains(seed):
     assert tightest < 200  # the bound is of the right size, not just large
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_far_point_needs_no_more_nodes_than_those_it_hangs_on(seed):
+    """Energies bound it badly, its neighbours well."""
+    graph = ct.HarmonicLabeling().graph(far_points(seed))
+    course = make_course((0.0, 1.0), [(1.0, 0.0)], 0.1, 2.0)
+    exponents, solver = Exponents(graph, course), PointSolver(graph)
+
+    def degree(node):
+        certifier = Certifier(graph, course, exponents, solver, np.array([node]))
+        return certifier.plan(20.0, 22.0, math.log(2.0**-9)).degree
+
+    assert degree(graph.n_nodes - 1) <= max(map(degree, range(3))) + 1
+
+
 def test_growth_bound_is_infinite_beyond_the_strip():
     graph, course = graph_and_course(two_metrics(1), "bandwidth")
     nodes = np.arange(graph.n_nodes)

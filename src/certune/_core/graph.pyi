@@ -90,7 +90,16 @@ def chained_growth(
     single: Reals,
     log_factor: float,
     stop: Stop,
-) -> float: ...
+) -> Reals: ...
+def bounds_by_neighbours(
+    coefficients: tuple[Exponents, Exponents],
+    joined: Joined,
+    chosen: Integers,
+    bounds: Reals,
+    slack: float,
+    boxes: Reals,
+    stop: Stop,
+) -> Reals: ...
 def exponents_at(edges: Edges, rates: Reals, stop: Stop) -> Reals: ...
 def dominant_classes(
     edges: Edges, exponents: Reals, nodes: Integers, slack: float, stop: Stop

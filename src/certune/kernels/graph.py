@@ -374,8 +374,8 @@ def chained_growth(
     ranked: npt.ArrayLike,
     single: npt.ArrayLike,
     log_factor: float,
-) -> float:
-    """Return the logarithm of a bound of all soft labels, found from the ground outwards.
+) -> Reals:
+    """Return logarithms (n,) of bounds of all soft labels, found from the ground outwards.
 
     Parameters
     ----------
@@ -394,6 +394,41 @@ def chained_growth(
         integers(ranked),
         reals(single),
         log_factor,
+        current_stop(),
+    )
+
+
+def bounds_by_neighbours(
+    coefficients: tuple[Exponents, Exponents],
+    joined: Joined,
+    chosen: npt.ArrayLike,
+    bounds: npt.ArrayLike,
+    slack: float,
+    boxes: npt.ArrayLike,
+) -> Reals:
+    """Return logarithms (n,) of bounds of soft labels, lower ones where neighbours give them.
+
+    Parameters
+    ----------
+    coefficients : pair of Exponents
+        Exponents are sums of these times two complex powers.
+    joined : Joined
+    chosen : int64 array
+        Nodes that are looked at, in this order, a few times.
+    bounds : float64 array of shape (n,)
+        Logarithms of bounds that hold on all boxes.
+    slack : float
+        Room for the rounding of differences of exponents.
+    boxes : float64 array of shape (n_boxes, 3, 2)
+        Least and largest real part and largest imaginary part of both powers.
+    """
+    return core.bounds_by_neighbours(
+        (_pair(coefficients[0]), _pair(coefficients[1])),
+        _flags(joined),
+        integers(chosen),
+        reals(bounds),
+        slack,
+        reals(boxes),
         current_stop(),
     )
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from certune.families.graph_ssl.exponents import Exponents, Pair
 from certune.families.graph_ssl.graph import Graph
 from certune.families.graph_ssl.solver import PLAIN_RANGE, PointSolver
 from certune.kernels.graph import (
+    bounds_by_neighbours,
     chained_growth,
     class_energies,
     crossing_sum,
@@ -50,9 +52,12 @@ WEAK_SHARE = 0.05
 # The same for differences between groups, before a square root is taken.
 CROSSING_SHARE = 1e-4
 # Phase that the largest ellipse may reach: more allows a larger one, with a larger bound on it.
-PHASE = 1.25
-# Above this bound it is worth while to look at the nodes shell by shell.
+PHASE = 1.3
+# Above this bound it is worth while to look at the nodes shell by shell, and at their neighbours.
 CHAIN_FROM = 6.0
+# Nodes with larger bounds are bounded by their neighbours, on this many parts of an ellipse.
+FAR = 8.0
+PARTS = 4
 ATTEMPTS = 8
 FLAT = 1.5
 LARGEST_LOSS = 0.15
@@ -96,6 +101,16 @@ def image(power: int, centre: float, real: float, imaginary: float) -> Image:
     return Image(nearest**2 - imaginary**2, farthest**2, 2 * farthest * imaginary, centre * centre)
 
 
+def slices(centre: float, real: float, imaginary: float) -> list[tuple[float, float, float]]:
+    """Boxes, by centre and half widths, that cover the ellipse with these half axes."""
+    ends = np.linspace(-1.0, 1.0, PARTS + 1)
+    nearest = np.where(ends[:-1] * ends[1:] <= 0, 0.0, np.minimum(abs(ends[:-1]), abs(ends[1:])))
+    heights = imaginary * np.sqrt(1.0 - nearest**2)
+    middles = centre + 0.5 * real * (ends[:-1] + ends[1:])
+    half = real / PARTS * (1 + SLACK)
+    return [(middle, half, high) for middle, high in zip(middles, heights, strict=True)]
+
+
 @dataclass(frozen=True)
 class Ellipse:
     """What the edges do on an ellipse.
@@ -106,28 +121,40 @@ class Ellipse:
         Largest phase of a strong edge, after the best shift for each group.
     shift : float
         Largest change of the log-weight of a strong edge, after the best common shift.
-    weak_share, crossing_share : float
-        What weak edges, and differences of phase between groups, amount to.
+    weak_share : float
+        What weak edges amount to.
     corners, maxima : list
         Exponents at the corners of a box that contains those of the ellipse, and `path_maxima`.
     margins, cutoff : pair of arrays, float
         How much weaker than a path each edge is, and from where on edges are weak.
-    below : list of arrays
-        At each corner, see `path_below`.
     slack : float
         Room for rounding in exponents.
+    parts : list of pairs of Image
+        Boxes of the two powers that cover the ellipse.
+    local : _Local
+        What is known at the centre.
     """
 
     phase: float
     shift: float
     weak_share: float
-    crossing_share: float
     corners: list[Pair]
     maxima: list[FloatArray]
     margins: Pair
     cutoff: float
-    below: list[FloatArray]
     slack: float
+    parts: list[tuple[Image, Image]]
+    local: _Local
+
+    @cached_property
+    def below(self) -> list[FloatArray]:
+        """At each corner, see `path_below`."""
+        return self.local.below(self.corners)
+
+    @cached_property
+    def crossing_share(self) -> float:
+        """What differences of phase between groups amount to."""
+        return self.local.crossing_share(self.corners, self.below, self.slack)
 
     @property
     def lost(self) -> float:
@@ -240,9 +267,8 @@ class _Local:
 
     def ellipse(self, real: float, imaginary: float) -> Ellipse:
         """What the edges do on the ellipse around the centre with these half axes."""
-        course, exponents = self._course, self._certifier.exponents
-        first = image(course.first_power, self._centre, real, imaginary)
-        second = image(course.second_power, self._centre, real, imaginary)
+        exponents = self._certifier.exponents
+        first, second = self._images(self._centre, real, imaginary)
         sides = dict.fromkeys((first.low, first.high)), dict.fromkeys((second.low, second.high))
         corners = [exponents.at(a, b) for a, b in product(*sides)]
         maxima = [path_maxima(corner, self._tree) for corner in corners]
@@ -250,8 +276,6 @@ class _Local:
         rounding = EXPONENT_ROUNDING * exponents.size_at(first.size, second.size)
         slack = SLACK + min(rounding, MUCH_SLACK)
         edge_margins, weak_share, cutoff = self._margins(corners, maxima, slack)
-        below = [path_below(corner, self._ranked_tree, self._group) for corner in corners]
-        crossing_share = self._crossing_share(corners, below, slack)
         low, high = ranges_of_strong(
             (exponents.first, exponents.second),
             self._joined,
@@ -266,14 +290,19 @@ class _Local:
             phase=0.5 * float((spread @ [first.imaginary, second.imaginary]).max()) + slack,
             shift=0.5 * float(overall @ [first.deviation, second.deviation]) + slack,
             weak_share=weak_share,
-            crossing_share=crossing_share,
             corners=corners,
             maxima=maxima,
             margins=edge_margins,
             cutoff=cutoff,
-            below=below,
             slack=slack,
+            parts=[self._images(*part) for part in slices(self._centre, real, imaginary)],
+            local=self,
         )
+
+    def _images(self, centre: float, real: float, imaginary: float) -> tuple[Image, Image]:
+        """Images of a box under the two powers."""
+        first, second = self._course.first_power, self._course.second_power
+        return image(first, centre, real, imaginary), image(second, centre, real, imaginary)
 
     def _margins(
         self, corners: list[Pair], maxima: list[FloatArray], slack: float
@@ -287,7 +316,11 @@ class _Local:
             return edge_margins, 0.0, math.inf
         return edge_margins, float(shares[enough[0]]), float(enough[0])
 
-    def _crossing_share(self, corners: list[Pair], below: list[FloatArray], slack: float) -> float:
+    def below(self, corners: list[Pair]) -> list[FloatArray]:
+        """For each corner what bounds the exponents of other groups, see `path_below`."""
+        return [path_below(corner, self._ranked_tree, self._group) for corner in corners]
+
+    def crossing_share(self, corners: list[Pair], below: list[FloatArray], slack: float) -> float:
         """What the different phases of groups can take away."""
         sums = [
             crossing_sum(corner, self._joined, lower)
@@ -309,9 +342,10 @@ class _Local:
         weak = log_hops + self._log_leaks(ellipse)
         leak = (weak[:, None] + 0.5 * resistance).max(axis=0)
         single = np.logaddexp(strong + math.log(sine), leak)
-        single = np.logaddexp(0.0, single - log_coercivity)
-        growth = float(single[self._certifier.nodes].max())
-        if growth > CHAIN_FROM:
+        growth = np.asarray(np.logaddexp(0.0, single - log_coercivity))
+        if self._is_large(growth):
+            growth = self._by_neighbours(ellipse, growth)
+        if self._is_large(growth):
             # Weak edges and differences of phase here enter as Cauchy-Schwarz gives them.
             factor = (
                 sine + 2 * math.sqrt(ellipse.weak_share) + 2 * math.sqrt(ellipse.crossing_share)
@@ -320,11 +354,31 @@ class _Local:
                 self._log_conductances(ellipse),
                 resistance,
                 self._ranked,
-                single,
+                growth,
                 math.log(factor) + 0.5 * log_hops - log_coercivity,
             )
-            growth = min(growth, float(chained))
-        return growth + SLACK
+            growth = self._by_neighbours(ellipse, chained)
+        return float(growth[self._certifier.nodes].max()) + SLACK
+
+    def _is_large(self, growth: FloatArray) -> bool:
+        return bool(growth[self._certifier.nodes].max() > CHAIN_FROM)
+
+    def _by_neighbours(self, ellipse: Ellipse, growth: FloatArray) -> FloatArray:
+        """Lower bounds of far nodes and of those asked for."""
+        exponents = self._certifier.exponents
+        chosen = growth > FAR
+        chosen[self._certifier.nodes] = True
+        return bounds_by_neighbours(
+            (exponents.first, exponents.second),
+            self._joined,
+            self._ranked[chosen[self._ranked]],
+            growth,
+            2 * ellipse.slack,
+            [
+                [(a.low, b.low), (a.high, b.high), (a.imaginary, b.imaginary)]
+                for a, b in ellipse.parts
+            ],
+        )
 
     def _log_leaks(self, ellipse: Ellipse) -> FloatArray:
         """What weak edges and differences of phase add to a bound, at each corner."""
