@@ -389,3 +389,32 @@ def test_nobody_waits_until_processes_have_ended(monkeypatch):
     threading.Timer(0.05, may_end.set).start()
     executors._Processes(2).close()
     assert ended == [pool._backend]
+
+
+class RayActorError(Exception):
+    """Named like that of Ray."""
+
+
+@pytest.mark.parametrize(
+    ("error", "n_failures", "n_starts"),
+    [(RayActorError("died"), 2, 3), (RayActorError("died"), 9, 3), (OSError("no memory"), 9, 1)],
+)
+def test_processes_that_die_while_they_start_are_started_again(
+    error, n_failures, n_starts, monkeypatch
+):
+    """A machine that is taken away just then does not end a run of hours."""
+    starts, enter = [], joblib.Parallel.__enter__
+
+    def dying(self):
+        starts.append(self)
+        if len(starts) <= n_failures:
+            raise error
+        return enter(self)
+
+    monkeypatch.setattr(joblib.Parallel, "__enter__", dying)
+    if n_failures < n_starts:
+        executors._Processes(2).close()
+    else:
+        with pytest.raises(ct.WorkerError, match="cannot be started: "):
+            executors._Processes(2)
+    assert len(starts) == n_starts

@@ -52,6 +52,8 @@ SHORT, ENOUGH_TO_TELL = 0.002, 8
 LEAST_SECONDS, BATCH_SECONDS, LARGEST_BATCH = 0.05, 0.25, 4096
 # Errors of loky and of Ray that tell of the death of a worker whom nobody replaces.
 DEATHS = {"BrokenExecutor", "RayActorError"}
+# How often processes are started that die while they start.
+STARTS = 3
 # Seconds between looks at the clock while waiting, and between looks at the process that called.
 LOOK, PARENT_LOOK = 0.05, 1.0
 # Seconds that an ending process waits for its threads.
@@ -246,8 +248,7 @@ class Crew:
 
         What the others have in work is lost too then, and handed out again.
         """
-        kinds = {kind.__name__ for kind in type(message.cause).__mro__}
-        if kinds & DEATHS and self._pools.get("processes") is message.source:
+        if _is_death(message.cause) and self._pools.get("processes") is message.source:
             self._pools.pop("processes").close()
 
     def check(self) -> None:
@@ -476,6 +477,26 @@ def _serve(tasks: queue.SimpleQueue[Any]) -> None:
         del task, tray, item  # nothing is kept alive by a worker that waits
 
 
+def _is_death(error: BaseException | None) -> bool:
+    """Tell whether a worker has died whom nobody replaces."""
+    return bool({kind.__name__ for kind in type(error).__mro__} & DEATHS)
+
+
+def _started(n_jobs: int | None, starts: int = STARTS) -> joblib.Parallel:
+    """Start the workers of the backend that is active, again if one dies meanwhile."""
+    # Arrays are sent, not mapped to files: an instance is in work once.
+    parallel = joblib.Parallel(n_jobs=n_jobs, prefer="processes", max_nbytes=None)
+    try:
+        return parallel.__enter__()
+    except Exception as error:
+        if starts > 1 and _is_death(error):
+            return _started(n_jobs, starts - 1)
+        raise WorkerError(
+            f"the workers of {type(parallel._backend).__name__} cannot be started: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
 class _Processes:
     """Workers of the backend of joblib that is active: loky's, or those of Dask or Ray."""
 
@@ -484,19 +505,11 @@ class _Processes:
     def __init__(self, n_jobs: int | None) -> None:
         self._in_work: set[int] = set()
         self._lock = threading.Lock()
-        # Arrays are sent, not mapped to files: an instance is in work once.
-        self._parallel = joblib.Parallel(n_jobs=n_jobs, prefer="processes", max_nbytes=None)
         self._is_closed = False
-        try:
-            with preparing():
-                for thread in tuple(_ENDING):  # those of an earlier run, in whose place come new
-                    thread.join()
-                self._parallel.__enter__()
-        except Exception as error:
-            raise WorkerError(
-                f"the workers of {type(self._parallel._backend).__name__} cannot be started: "
-                f"{type(error).__name__}: {error}"
-            ) from error
+        with preparing():
+            for thread in tuple(_ENDING):  # those of an earlier run, in whose place come new
+                thread.join()
+            self._parallel = _started(n_jobs)
         self._backend = self._parallel._backend
         self.n_workers = max(1, self._backend.effective_n_jobs(self._parallel.n_jobs))
         self._backend.start_call()
