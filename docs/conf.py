@@ -11,6 +11,7 @@ myst_heading_anchors = 4
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 html_theme = "furo"
 html_title = "certune"
+html_show_copyright = False
 autosummary_generate = True
 autodoc_typehints = "none"
 exclude_patterns = ["_build"]
