@@ -268,3 +268,25 @@ def test_chances_of_one_versus_rest_are_those_of_the_models_over_their_sum():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         data.log_chances(np.full((1, 3), -5000.0))
+
+
+@pytest.mark.parametrize("scheme", ["multinomial", "ovr"])
+def test_ties_behind_a_class_that_is_ahead_do_not_matter(scheme):
+    """The first two classes have the same points, and so the same decisions at every lam."""
+    rows = [[0.0], [0.0], [-2.0], [0.0], [-1.0], [0.0], [1.0], [1.0], [1.0], [2.0], [1.0]]
+    labels = [0, 1, 2, 3, 2, 3, 2, 2, 0, 3, 1]
+    instance = ct.ClassificationInstance(rows, labels, [[-2.0], [-1.0], [2.0], [0.3]], [0, 1, 2, 0])
+    family = ct.RegularizedLogistic(lam=(1e-3, 3.0), metric="accuracy", multi_class=scheme)
+    result = ct.tune(family, [instance])
+    assert result.status is ct.Status.OPTIMAL
+    assert ct.verify(result.certificate, family, [instance]).optimal
+    for lam in (1e-3, 0.0129, 0.84, 3.0):
+        assert result.landscape(lam) == family.run(instance, lam)
+
+
+def test_a_tie_that_matters_is_named_with_what_can_be_done():
+    mirrored = [[-2.0, 0.0], [-1.5, 0.0], [1.0, 1.0], [1.5, 2.0], [1.0, -1.0], [1.5, -2.0]]
+    instance = ct.ClassificationInstance(mirrored, [0, 0, 1, 1, 2, 2], [[1.0, 0.0]], [1])
+    family = ct.RegularizedLogistic(metric="accuracy")
+    with pytest.raises(ct.UndecidedError, match="mirrored, the log-loss or the Brier score"):
+        family.run(instance, 0.1)

@@ -29,7 +29,7 @@ from certune.families.logistic.accuracy import (
 from certune.families.logistic.instance import ClassificationInstance
 from certune.families.logistic.path import CoefficientPath, Solution
 from certune.families.logistic.training import TrainingData
-from certune.families.logistic.utility import UNIT
+from certune.families.logistic.utility import REMEDY, UNIT
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -114,7 +114,7 @@ def orders_at(solution: Solution, data: TrainingData) -> npt.NDArray[np.int64]:
         first = int(np.argmax(open_))
         raise UndecidedError(
             f"Validation points {pairs.above[first]} and {pairs.below[first]} have the same "
-            "decision value up to the error of the solution; choose a slightly different lam."
+            f"decision value up to the error of the solution; {REMEDY}."
         )
     return np.where(tied, 1, np.where(found > 0.0, 2, 0))
 

@@ -16,6 +16,11 @@ from certune.families.logistic.training import TrainingData
 FloatArray = npt.NDArray[np.float64]
 
 UNIT = 2.0**-53
+# What can be done where points tie.
+REMEDY = (
+    "choose a slightly different lam, or, where points tie at every lam since the data are "
+    "mirrored, the log-loss or the Brier score"
+)
 
 
 def margins(rows: FloatArray) -> Quantity:
@@ -70,7 +75,7 @@ def hits_at(solution: Solution, data: TrainingData) -> npt.NDArray[np.int64]:
     if open_.any():
         raise UndecidedError(
             f"Validation point {int(np.argmax(open_))} lies on the boundary between the classes "
-            "up to the error of the solution; choose a slightly different lam."
+            f"up to the error of the solution; {REMEDY}."
         )
     # A margin of exactly zero counts for the first class, that is, for the sign -1.
     return np.where(reach == 0.0, data.instance.y_val < 0.0, found > 0.0).astype(np.int64)

@@ -29,7 +29,7 @@ from certune.families.logistic.path import CoefficientPath, Solution
 from certune.families.logistic.ranking import TOGETHER, Pairs, apart_at_events
 from certune.families.logistic.several.certain import all_of
 from certune.families.logistic.several.classes import SeveralClasses
-from certune.families.logistic.utility import UNIT, followed
+from certune.families.logistic.utility import REMEDY, UNIT, followed
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -136,16 +136,18 @@ class RightShare(Metric[SeveralClasses]):
             ahead = np.where(both, data.order_without_features[codes], ahead)
             reach = np.where(both, 0.0, reach)
         same = codes[:, None] == np.arange(data.n_classes)
-        open_ = (np.abs(ahead) <= reach) & (reach > 0.0) & ~same
+        first = codes[:, None] <= np.arange(data.n_classes)
+        exact = reach == 0.0
+        behind = (ahead < -reach) | (exact & (ahead == 0.0) & ~first)
+        missed = (behind & ~same).any(axis=1)
+        # Where another class is ahead for sure, it does not matter which ones tie.
+        open_ = ((np.abs(ahead) <= reach) & ~exact & ~same).any(axis=1) & ~missed
         if open_.any():
             raise UndecidedError(
-                f"Validation point {int(np.argmax(open_.any(axis=1)))} lies on the boundary "
-                "between two classes up to the error of the solution; choose a slightly different "
-                "lam."
+                f"Validation point {int(np.argmax(open_))} lies on the boundary between two "
+                f"classes up to the error of the solution; {REMEDY}."
             )
-        first = codes[:, None] <= np.arange(data.n_classes)
-        ahead_or_first = same | (ahead > 0.0) | ((ahead == 0.0) & first)
-        return np.asarray(ahead_or_first.all(axis=1), dtype=np.int64)
+        return np.asarray(~missed, dtype=np.int64)
 
     def along(self, path: CoefficientPath, data: SeveralClasses, solve: Solver) -> DualFunction:
         """Return the share as a function of lam."""
@@ -261,8 +263,7 @@ def _orders_at(
         first = int(np.argmax(open_))
         raise UndecidedError(
             f"Validation points {pairs.above[first]} and {pairs.below[first]} have the same chance "
-            f"of class {data.instance.classes[number]!r} up to the error of the solution; choose a "
-            "slightly different lam."
+            f"of class {data.instance.classes[number]!r} up to the error of the solution; {REMEDY}."
         )
     return np.where(tied, 1, np.where(apart > 0.0, 2, 0))
 
