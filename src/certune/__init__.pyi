@@ -15,6 +15,7 @@ from .errors import (
     RangeWarning,
     TuningError,
     UndecidedError,
+    UndecidedWarning,
     WorkerError,
 )
 from .estimators import (

@@ -34,6 +34,10 @@ class RangeWarning(UserWarning):
     """The best setting lies at the end of the range: a wider one may have a better."""
 
 
+class UndecidedWarning(UserWarning):
+    """The best setting is proved up to a gap only, larger than what was asked for."""
+
+
 class CostWarning(UserWarning):
     """A run that is expected to need more memory or time than there is."""
 

@@ -1,6 +1,7 @@
 """RidgeCV, LassoCV and ElasticNetCV as drop-ins for scikit-learn's, and their proofs."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -413,3 +414,26 @@ def test_a_warning_about_the_range_points_at_the_program(estimator):
     with pytest.warns(RangeWarning) as told:
         estimator(alphas=(1e-9, 1e-8), cv=3).fit(X, Y)
     assert told[0].filename == __file__
+
+
+def _more_columns_than_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 300))
+    return rows, rows[:, :5].sum(axis=1) + rng.normal(size=40)
+
+
+@pytest.mark.parametrize(("ratio", "alphas"), [(0.5, (2e-8, 10.0)), (1.0, 100)])
+def test_the_optimum_is_proved_where_columns_outnumber_rows(ratio, alphas):
+    model = ElasticNetCV(l1_ratio=ratio, alphas=alphas).fit(*_more_columns_than_rows())
+    assert model.result_.status is ct.Status.OPTIMAL
+
+
+def test_what_is_not_proved_is_told_with_a_range_that_is():
+    data = _more_columns_than_rows()
+    with pytest.warns(ct.UndecidedWarning, match="up to a gap of") as caught:
+        wide = ElasticNetCV(alphas=(1e-9, 1e2)).fit(*data)
+    low = float(re.search(r"proof for alphas=\((\S+), 100\)", str(caught[0].message))[1])
+    assert 1e-9 < low < 1e-7
+    model = ElasticNetCV(alphas=(low, 1e2)).fit(*data)
+    assert model.result_.status is ct.Status.OPTIMAL
+    assert model.alpha_ == pytest.approx(wide.alpha_, rel=1e-9)

@@ -225,6 +225,7 @@ class LogisticRegressionCV(CertifiedSearch, GridLogisticRegressionCV):
             self._search_below(LARGEST_LOSS, search)
         else:
             search(LARGEST_LOSS)
+        self._warn_if_open([self.result_])
         return families[-1]
 
     def _penalty(self) -> str:

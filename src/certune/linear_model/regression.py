@@ -254,6 +254,7 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
         # The coefficient of determination is relative to the error of predicting the mean.
         unit = 1.0 if metric == "r2" else _constant_error(instances, has_intercept)
         self._search_below(WORST * unit, search)
+        self._warn_if_open([self.result_])
         return self.result_, self._chosen(selection, given.only, simple_is_low=False)
 
     def _set_models(self, wholes: Sequence[RegressionInstance], n_dimensions: int) -> None:
@@ -401,6 +402,7 @@ class _CertifiedNet(_CertifiedRegression):
         self._search_below(limit, search)
         best = max(ratios, key=lambda ratio: self.results_[ratio].best_value_exact)
         self.result_ = self.results_[best]
+        self._warn_if_open(self.results_.values())
         self._set_model(gram, families[best], whole, best)
         self._set_paths(gram, ratios)
         # One path for each fold; programs read this as a number of iterations.

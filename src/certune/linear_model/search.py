@@ -22,7 +22,14 @@ from sklearn.utils.validation import _check_sample_weight
 from certune.checks import as_float_or_nan
 from certune.dual import DualFunction, PiecewiseFunction, sum_of
 from certune.dual.scales import middle
-from certune.errors import InputError, ParameterError, ParameterTypeError, RangeWarning, warn_user
+from certune.errors import (
+    InputError,
+    ParameterError,
+    ParameterTypeError,
+    RangeWarning,
+    UndecidedWarning,
+    warn_user,
+)
 from certune.families.base import Family
 from certune.guarantees.selection import standard_error
 from certune.tuning import LineTuningResult, Status, TuningResult, tune
@@ -37,6 +44,10 @@ FINEST = 10**12
 EDGE = 1e-6
 # A wider range goes on by this factor.
 WIDER = 1e3
+# A gap up to this share of the score is not worth a warning.
+NOTABLE = 1e-6
+# A range that is recommended keeps away from what is not known by this factor.
+BEYOND = 1.02
 # A single value is the middle of a range whose ends differ from it by this, relatively.
 NARROW = 2.0**-30
 # Where 0 is allowed in a grid, the range begins at this times its smallest other value.
@@ -260,6 +271,34 @@ class CertifiedSearch(ABC):
         level = landscape.max_exact - standard_error(utilities, finest)
         intervals = landscape.superlevel(level) or [(best, best)]
         return intervals[0][0] if simple_is_low else intervals[-1][1]
+
+    def _warn_if_open(self, results: Iterable[LineTuningResult]) -> None:
+        """Warn where a part of the range may hold a better setting, and tell what is proved."""
+        for result in results:
+            if result.status is not Status.UNDECIDED:
+                continue
+            name, low, high = result.segment.name, result.segment.low, result.segment.high
+            best = float(result.best_params[name])
+            unknown = [part for part in result.best_region if not part[0] <= best <= part[1]]
+            if not unknown and result.gap <= NOTABLE * abs(score_of(result)):
+                continue
+            proved = (
+                max((stop * BEYOND for _, stop in unknown if stop < best), default=low),
+                min((start / BEYOND for start, _ in unknown if start > best), default=high),
+            )
+            places = ", ".join(f"{start:.3g} to {stop:.3g}" for start, stop in unknown)
+            advice = (
+                f": from {places} the score is not known well enough to exclude a better one. "
+                f"There is a proof for {name}s=({proved[0]:.3g}, {proved[1]:.3g})."
+                if unknown
+                else ", which is what rounding errors leave open around it: raise the lower end of "
+                "the range, or standardise."
+            )
+            warn_user(
+                f"The best {name} = {best:.6g} of the range [{low:.6g}, {high:.6g}] is proved up "
+                f"to a gap of {result.gap:.3g} only{advice}",
+                UndecidedWarning,
+            )
 
     def _warn_at_edge(self, best: float, quiet_above: bool) -> None:
         landscape = self.result_.landscape

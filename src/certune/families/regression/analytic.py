@@ -69,11 +69,15 @@ def polynomials(
     target : float
         Aim for the interpolation error.
     """
+    return [_panel(function, a, b, target) for a, b in panels(low, high)]
+
+
+def panels(low: float, high: float) -> list[tuple[float, float]]:
+    """Cut an interval of alpha into panels of at most a decade."""
     n_panels = max(1, math.ceil(math.log(high / low) / WIDEST))
     ends = np.geomspace(low, high, n_panels + 1)
     ends[0], ends[-1] = low, high
-    pairs = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-    return [_panel(function, a, b, target) for a, b in pairs]
+    return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
 
 
 def _panel(function: AnalyticFunction, low: float, high: float, target: float) -> PolynomialPiece:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certune.dual import PiecewisePolynomial
-from certune.families.regression.analytic import AnalyticFunction, polynomials
+from certune.families.regression.analytic import AnalyticFunction, panels, polynomials
 from certune.families.regression.centred import CentredData
 from certune.families.regression.net_path import Face, NetPiece
 from certune.families.regression.net_proof import distance_to_minimum
@@ -47,9 +47,12 @@ def squared_error(
         if is_lasso:
             found.append((piece.low, piece.high, *_parabola(data, piece)))
         else:
-            function = FaceError(data, piece.face, distance_to_minimum(piece)).function()
-            for part in polynomials(function, piece.low, piece.high, target):
-                found.append((part.low, part.high, part.coefficients, part.error))
+            # The distance grows like 1 / alpha: its bound on a long face is that of its lower end.
+            for low, high in panels(piece.low, piece.high):
+                distance = distance_to_minimum(NetPiece(low, high, piece.face))
+                function = FaceError(data, piece.face, distance).function()
+                for part in polynomials(function, low, high, target):
+                    found.append((part.low, part.high, part.coefficients, part.error))
     width = max(len(coefficients) for _, _, coefficients, _ in found)
     table = np.zeros((len(found), width))
     for row, (_, _, coefficients, _) in zip(table, found, strict=True):

@@ -143,16 +143,19 @@ class Face:
     def rounding(self, alphas: FloatArray) -> FloatArray:
         """Bound what is left over of the equations of the face, and the errors of all gradients.
 
-        Products of columns are summed in floats: the equations are those of matrices and targets
-        that differ by m u times the sizes of the columns.
+        Products of columns are sums of m terms in floats: the equations are those of matrices and
+        targets that differ by m u times the sizes of the columns. The decomposition, and sums over
+        the k active columns, differ by a multiple of k u times the products themselves.
         """
-        gram = self.gram
+        gram, count = self.gram, max(self.active.size, 1)
         lengths = np.linalg.norm(self.coefficients(alphas), axis=1)
-        unit = (len(gram.data.rows) + 8 * (self.active.size + 4)) * UNIT
-        norm = float(np.sqrt(gram.sizes.sum()))
+        norm = math.sqrt(float(gram.sizes.sum()))
+        own = math.sqrt(float(gram.sizes[self.active].sum()))
         response = float(np.linalg.norm(gram.data.targets)) / math.sqrt(gram.total)
-        off = unit * norm * (norm * lengths + response)
-        return np.asarray(off + unit * alphas * math.sqrt(max(self.active.size, 1)))
+        summed = (len(gram.data.rows) + 8) * norm * (own * lengths + response)
+        pulls = float(np.linalg.norm(self.products)) * lengths + float(np.linalg.norm(gram.targets))
+        combined = 8 * (count + 4) * (pulls + alphas * math.sqrt(count))
+        return np.asarray(UNIT * (summed + combined))
 
     def slacks(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much conditions hold: signed active coefficients, and gradients to go.
