@@ -159,6 +159,7 @@ def test_instances_may_lie_in_another_order(tmp_path, capsys):
     result = ct.tune(ct.Linkage(alpha=(0, 2)), instances)
     result.certificate.save(tmp_path / "certificate.json")
     ct.save_instances([instances[2], instances[0], instances[1]], tmp_path / "in")
+    (tmp_path / "in" / "._000000.npz").write_bytes(b"left by macOS")
     assert main([str(tmp_path / "certificate.json"), str(tmp_path / "in")]) == 0
     ct.save_instances([instances[2], instances[0], instances[0]], tmp_path / "twice")
     assert main([str(tmp_path / "certificate.json"), str(tmp_path / "twice")]) == 1

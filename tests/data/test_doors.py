@@ -58,6 +58,8 @@ def test_quotes_blank_lines_and_windows_line_ends(tmp_path):
 def test_a_pattern_and_a_folder_give_an_instance_for_each_file(tmp_path):
     for name in "ba":
         write(tmp_path / f"{name}.csv", csv_text())
+    write(tmp_path / "._a.csv", "left by macOS")
+    (tmp_path / "older.csv").mkdir()
     for source in (tmp_path, str(tmp_path / "*.csv"), [tmp_path / "a.csv", tmp_path / "b.csv"]):
         assert [item.name for item in ct.from_csv(source, target="kind")] == ["a", "b"]
 

@@ -45,6 +45,8 @@ def test_a_folder_is_read_file_by_file(tmp_path):
     rows = zip(*(columns(1, 7)[name] for name in ("x", "y", "label")), strict=True)
     text = "x,y,label\n" + "".join(f"{x},{y},{label}\n" for x, y, label in rows)
     (tmp_path / "ä last.csv").write_text(text)
+    (tmp_path / "._ä last.csv").write_bytes(b"\0\5\x16\7")  # as macOS leaves them
+    (tmp_path / "older.csv").mkdir()
     stream = ct.read_stream(tmp_path, target="label")
     assert next(stream).name == "0"
     assert [item.name for item in stream] == ["1", "2", "ä last"]

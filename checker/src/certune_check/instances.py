@@ -57,7 +57,7 @@ def files_of(paths: list[str]) -> list[Path]:
     """The files that are named, and those of folders in the order of their names."""
     files: list[Path] = []
     for path in map(Path, paths):
-        inside = sorted(path.iterdir()) if path.is_dir() else [path]
+        inside = sorted(path.glob("[!.]*")) if path.is_dir() else [path]
         found = [file for file in inside if file.suffix in (".npz", ".json") and file.is_file()]
         if not found:
             raise BadFile(f"{path} is no .npz or .json file, and no folder of such")

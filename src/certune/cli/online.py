@@ -162,12 +162,12 @@ def _paths(source: str, tuner: OnlineTuner, read: Reader) -> Iterator[Path]:
     if source == "-":
         yield from (Path(line.strip()) for line in sys.stdin if line.strip())
         return
-    from certune.data.doors import SUFFIXES
+    from certune.data.doors import SUFFIXES, files_with
 
     folder = Path(source)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; pass one with files, or - for a stream")
-    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in (*SUFFIXES, ".npz"))
+    paths = files_with((*SUFFIXES, ".npz"), folder)
     if not paths and not tuner.n_rounds:
         found = sorted(path.name for path in folder.iterdir())
         there = f"it has {', '.join(found[:5])}" if found else "it is empty"

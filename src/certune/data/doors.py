@@ -199,8 +199,17 @@ def _files_named(text: str) -> list[Path]:
     return found
 
 
+def files_with(suffixes: Sequence[str], folder: Path) -> list[Path]:
+    """Return the files of a folder with such endings, in the order of their names.
+
+    Hidden ones are none of the user's: macOS puts ``._a.csv`` beside ``a.csv`` on other disks.
+    """
+    found = (path for path in folder.iterdir() if path.suffix.lower() in suffixes)
+    return sorted(path for path in found if not path.name.startswith(".") and not path.is_dir())
+
+
 def _files_in(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    found = files_with(SUFFIXES, folder)
     if not found and not any(folder.iterdir()):
         raise InputError(
             f"the folder {folder} is empty; name the folder of the tables, which are CSV files "

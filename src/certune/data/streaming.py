@@ -20,7 +20,14 @@ import numpy as np
 
 from certune.data.array_files import ARRAYS, check_array_options, read_instance
 from certune.data.csv_file import read_csv
-from certune.data.doors import SUFFIXES, Purposes, files_of, instances_of, samples_of
+from certune.data.doors import (
+    SUFFIXES,
+    Purposes,
+    files_of,
+    files_with,
+    instances_of,
+    samples_of,
+)
 from certune.data.frame import as_table
 from certune.data.table import Table, is_missing, text_of
 from certune.data.tasks import task_named
@@ -109,8 +116,10 @@ def _paths(source: Any) -> list[Path]:
         return files_of(source)
     text = fspath(source)
     if Path(text).is_dir():
-        suffixes = (*SUFFIXES, *PARQUET, ARRAYS)
-        found = sorted(path for path in Path(text).iterdir() if path.suffix.lower() in suffixes)
+        try:
+            found = files_with((*SUFFIXES, *PARQUET, ARRAYS), Path(text))
+        except OSError:  # which `files_of` reports
+            found = []
         return found or files_of(text)
     if glob.has_magic(text):
         return files_of(text)
