@@ -75,6 +75,35 @@ def test_init_takes_the_target_that_is_named(run, place):
     assert 'target = "x"' in (place / "scenario.toml").read_text()
 
 
+def test_init_takes_a_target_that_has_classes_and_a_group(run, place):
+    rng = np.random.default_rng(0)
+    lines = [
+        f"site {n % 5},{rng.normal():.4f},{rng.normal():.4f},{'abc'[n % 3]}" for n in range(60)
+    ]
+    (place / "sites.csv").write_text("\n".join(["site,x,y,kind", *lines]) + "\n")
+    run("init", "sites.csv")
+    text = (place / "scenario.toml").read_text()
+    assert 'target = "kind"' in text and 'group = "a column"' in text and "holdout" not in text
+    run("init", "sites.csv", "--group", "site", "--overwrite")
+    text = (place / "scenario.toml").read_text()
+    assert 'group = "site"  # 5 instances' in text and "holdout = 0.25" in text
+    assert "4 instances to tune on, 1 held out" in run("check", "scenario.toml").stdout
+    run("init", "sites.csv", "--family", "regression", "--overwrite")
+    assert 'target = "y"' in (place / "scenario.toml").read_text()
+    assert (
+        "no column 'sit'"
+        in run("init", "sites.csv", "--group", "sit", "--to", "s.toml", exit_code=1).stderr
+    )
+
+
+def test_numbers_that_do_not_repeat_are_no_clusters(run, place):
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.normal():.4f},{rng.normal():.4f}" for _ in range(30)]
+    (place / "flat.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    said = run("tune", "linkage", "flat.csv", "--target", "y", exit_code=1).stderr
+    assert "column 'y' has 30 different numbers in 30 rows" in said
+
+
 def test_init_says_which_class_is_too_rare_for_folds(run, place):
     (place / "few.csv").write_text("x,label\n1,a\n2,a\n3,a\n4,b\n")
     run("init", "few.csv", "--family", "labeling")

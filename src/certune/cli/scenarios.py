@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,8 @@ from certune.cli.scenario import Scenario, read_scenario
 from certune.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from certune.data.table import Table
 
 TARGET_NAMES = ("target", "label", "labels", "class", "y", "truth", "species", "diagnosis")
@@ -27,11 +29,12 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Found:
-    """What one file has: its rows, and how many of each class."""
+    """What one file has: its rows, how many of each class, and into how many groups they fall."""
 
     path: Path
     n_rows: int
     classes: Counter[str]
+    n_groups: int
 
 
 @click.command(
@@ -44,6 +47,7 @@ class Found:
 @click.option(
     "--target", help="Column with the labels or values; by default the one that looks like it."
 )
+@click.option("--group", help="Column that divides the rows into instances.")
 @click.option(
     "--to",
     "target_file",
@@ -55,7 +59,12 @@ class Found:
 @click.option("--overwrite", is_flag=True, help="Replace the file.")  # fmt: skip
 @refusing
 def init(
-    data: tuple[str, ...], family: str, target: str | None, target_file: Path, overwrite: bool
+    data: tuple[str, ...],
+    family: str,
+    target: str | None,
+    group: str | None,
+    target_file: Path,
+    overwrite: bool,
 ) -> None:
     """Write a scenario file for your data, with comments on what was found in them."""
     from certune.data.doors import files_of
@@ -64,12 +73,17 @@ def init(
     if target_file.exists() and not overwrite:
         raise InputError(f"{target_file} exists: name another file with --to, or --overwrite")
     files = files_of(data)
-    names, target, found = _looked_at(files, target)
+    names, target, found = _looked_at(files, family, target, group)
     folds, note = _folds(family, found)
     scenario = Scenario(
         {"name": family, **_settings(family)},
-        {"files": [str(item) for item in data], "target": target, **folds},
-        {"holdout": 0.25, "seed": 0} if len(files) > 3 else {},
+        {
+            "files": [str(item) for item in data],
+            **({"group": group} if group else {}),
+            "target": target,
+            **folds,
+        },
+        {"holdout": 0.25, "seed": 0} if sum(item.n_groups for item in found) > 3 else {},
         {"timeout": 60},
     )
     columns = ", ".join(names[:MOST_COLUMNS])
@@ -79,7 +93,10 @@ def init(
         "family.objective": "if the number of clusters is not known: cut_height = [low, high], or "
         "relative = true, instead of kind, alpha and objective",
         "data.files": f"{len(files)} file{'s' * (len(files) != 1)} with "
-        f"{_span([item.n_rows for item in found])} rows",
+        f"{_span([item.n_rows for item in found])} rows"
+        + '; group = "a column" makes an instance of each of its values'
+        * (family == "linkage" and len(files) == 1 and group is None),
+        "data.group": f"{_span([item.n_groups for item in found])} instances",
         "data.target": f"columns: {columns}"
         + (f"; {_span([len(item.classes) for item in found])} classes" * (family != "regression")),
         "data.cv": note,
@@ -119,22 +136,32 @@ def check(scenario: Path) -> None:
     click.echo(f"a run takes: {estimate_cost(problem.family, problem.tuning, n_jobs=jobs)}")
 
 
-def likely_target(table: Table) -> str:
-    """Return the column that is most likely the target: by its name, else the last with classes."""
+def likely_target(table: Table, family: str) -> str:
+    """Return the column that is most likely the target: first by its name, then from the last on.
+
+    It has numbers for a regression, and for the others classes.
+    """
+    by_name = {name.strip().lower(): name for name in table.columns}
+    named = [by_name[name] for name in TARGET_NAMES if name in by_name]
+    names = [*named, *reversed(list(table.columns))]
+    fits = _has_numbers if family == "regression" else _has_classes
+    return next((name for name in names if fits(table.column(name))), names[0])
+
+
+def _has_numbers(cells: NDArray[Any]) -> bool:
     from certune.data.table import as_numbers
 
-    by_name = {name.strip().lower(): name for name in table.columns}
-    for name in TARGET_NAMES:
-        if name in by_name:
-            return by_name[name]
-    for name in reversed(list(table.columns)):
-        cells = table.column(name)
-        numbers, numeric = as_numbers(cells)
-        if numeric.all() and any(numbers % 1):
-            continue
-        if 2 <= len(set(map(str, cells.tolist()))) <= MOST_CLASSES:
-            return name
-    return list(table.columns)[-1]
+    return bool(as_numbers(cells)[1].all())
+
+
+def _has_classes(cells: NDArray[Any]) -> bool:
+    """Tell whether cells, of which some may be empty, repeat a few words or whole numbers."""
+    from certune.data.table import as_numbers
+
+    numbers, numeric = as_numbers(cells)
+    if (numbers[numeric] % 1 != 0).any():
+        return False
+    return 2 <= len(set(map(str, cells.tolist()))) <= MOST_CLASSES
 
 
 def _settings(family: str) -> dict[str, object]:
@@ -142,7 +169,9 @@ def _settings(family: str) -> dict[str, object]:
     return {**FAMILIES[family].defaults({}), **scaled}
 
 
-def _looked_at(files: Sequence[Path], named: str | None) -> tuple[list[str], str, list[Found]]:
+def _looked_at(
+    files: Sequence[Path], family: str, named: str | None, group: str | None
+) -> tuple[list[str], str, list[Found]]:
     """Return the columns of the first file, the target, and what every file has of it."""
     from certune.data.csv_file import read_csv
     from certune.data.table import labels_of
@@ -153,10 +182,11 @@ def _looked_at(files: Sequence[Path], named: str | None) -> tuple[list[str], str
     for path in files:
         table = read_csv(path)
         if not found:
-            names, target = list(table.columns), named or likely_target(table)
+            names, target = list(table.columns), named or likely_target(table, family)
         (labels,) = labels_of([table], target)
         known = Counter(str(label) for label in labels.tolist() if label is not None)
-        found.append(Found(path, table.n_rows, known))
+        n_groups = 1 if group is None else len(set(map(str, table.column(group).tolist())))
+        found.append(Found(path, table.n_rows, known, n_groups))
     return names, target, found
 
 

@@ -87,6 +87,7 @@ def clustering(
 ) -> list[Any]:
     """Make one clustering instance: points, and their true clusters."""
     sample.check_known()
+    sample.check_classes()
     _check_size(sample)
     points = _standardized(sample.features) if standardize else sample.features
     target = sample.labels.tolist()

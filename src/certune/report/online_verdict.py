@@ -23,9 +23,9 @@ def online_verdict(findings: OnlineFindings) -> list[Answer]:
 def _next(findings: OnlineFindings) -> Answer:
     return Answer(
         "What should I use for the next instance?",
-        f"{shown_params(findings.next_params)}: drawn from what {findings.n_rounds} "
-        f"round{'s' * (findings.n_rounds != 1)} taught. The draw is random on purpose, and the "
-        "same until the next instance is learned.",
+        f"{shown_params(findings.next_params)}: drawn at random, on purpose, from what "
+        f"{findings.n_rounds} round{'s' * (findings.n_rounds != 1)} taught. It stays the same "
+        "until the next instance is learned.",
         "good",
     )
 
@@ -47,7 +47,7 @@ def _regret(findings: OnlineFindings) -> Answer:
     return Answer(
         "What did learning cost?",
         f"{shown(findings.average_regret, 3)} a round: the mean {findings.score} is "
-        f"{shown(findings.earned)}, and the best fixed setting, known afterwards only, has "
+        f"{shown(findings.earned)}, and the best fixed setting, known only in hindsight, has "
         f"{shown(findings.best_fixed)}. The regret, {shown(findings.regret)} in all, is "
         f"{'exact' if not findings.regret_error else 'computed'}{error}.",
         "plain",
