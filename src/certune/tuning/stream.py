@@ -75,8 +75,8 @@ def tune_stream(
     instances : iterable
         Instances, such as a generator, or :func:`certune.read_stream`; at least one.
     timeout : float, optional
-        Seconds, after which the run ends with what is finished by then; the result is about these
-        instances.
+        Seconds, after which the run ends with what is finished by then, also while it waits for the
+        next instance; the result is about these instances.
     n_jobs : int or None, default=1
         Number of parallel workers, as in :func:`certune.tune`. The result does not depend on it.
     on_error : {"raise", "skip"}
