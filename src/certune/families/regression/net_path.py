@@ -20,6 +20,7 @@ looked for is bounded by :mod:`certune.families.regression.net_proof`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -169,6 +170,27 @@ class Face:
         to_go[:, self.active] = np.inf
         to_go[:, self.gram.excluded] = np.inf
         return found * self.signs, to_go
+
+    def slack_of(self, condition: int) -> Callable[[float], float]:
+        """Return one of the functions of `slacks`, numbered through: coefficients, then columns."""
+        values, vectors, targets, signs = self.modes()
+        shrinking = 1.0 - self.ratio
+        is_coefficient = condition < self.active.size
+        if is_coefficient:
+            row, constant = -self.signs[condition] * vectors[condition], 0.0
+        else:
+            column = condition - self.active.size
+            row = self.products[column] @ vectors
+            constant = float(self.gram.targets[column])
+
+        def slack(alpha: float) -> float:
+            weights = (targets - alpha * self.ratio * signs) / (values + alpha * shrinking)
+            left = constant - float(row @ weights)
+            if is_coefficient:
+                return left
+            return alpha * self.ratio - (left if self.gram.positive else abs(left))
+
+        return slack
 
 
 @dataclass(frozen=True)
@@ -421,12 +443,12 @@ def _rational_events(face: Face, top: float, low: float) -> list[tuple[float, in
 
 def _bisected(face: Face, condition: int, above: float, below: float) -> float:
     """Return where a condition, which holds above and not below, changes its sign."""
+    slack = face.slack_of(condition)
     for _ in range(80):
         middle = math.sqrt(above) * math.sqrt(below)
         if not below < middle < above:
             break
-        held, to_go = face.slacks(np.array([middle]))
-        if np.append(held[0], to_go[0])[condition] < 0.0:
+        if slack(middle) < 0.0:
             below = middle
         else:
             above = middle
