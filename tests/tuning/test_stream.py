@@ -156,8 +156,18 @@ def test_what_was_read_before_a_stream_breaks_off_is_finished(why, n_jobs, tmp_p
 def test_a_stream_that_waits_for_its_next_instance_is_ended(ending, n_jobs):
     """Data that never come, from a network or an instrument, do not hold the run."""
 
+    computed = []
+
+    class Counting(StepFamily):
+        def dual(self, instance, along=None):
+            computed.append(instance)
+            return super().dual(instance, along)
+
     def waiting():
         yield from map(instance, range(2 * BLOCK))
+        while len(computed) < 2 * BLOCK and n_jobs > 1:
+            time.sleep(0.01)
+        time.sleep(0.5)  # until the last sum is there
         if ending is ct.Status.INTERRUPTED:
             signal.raise_signal(signal.SIGINT)
         time.sleep(60)
@@ -166,8 +176,8 @@ def test_a_stream_that_waits_for_its_next_instance_is_ended(ending, n_jobs):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         started = time.perf_counter()
-        timeout = 1.0 if ending is ct.Status.TIME_LIMIT else None
-        result = ct.tune_stream(StepFamily(), waiting(), n_jobs=n_jobs, timeout=timeout)
+        timeout = 5.0 if ending is ct.Status.TIME_LIMIT else None
+        result = ct.tune_stream(Counting(), waiting(), n_jobs=n_jobs, timeout=timeout)
     finally:
         signal.signal(signal.SIGINT, before)
     assert time.perf_counter() - started < 30
