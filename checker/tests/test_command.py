@@ -24,6 +24,9 @@ def reaches(x, parameters):
     height = x.height if isinstance(x, Level) else x
     return 1 if exp(parameters["a"]) >= height else 0
 
+def tenths(x, parameters):
+    return 0.8 if parameters["a"] > x else -100.3
+
 def matches(target, labels):
     return float((target == labels).mean())
 """
@@ -59,6 +62,17 @@ def test_programs_of_users_are_run_as_they_are(tmp_path, program, capsys):
     assert "--function" in capsys.readouterr().err
     assert main([*arguments, "--function", f"{program}:nothing"]) == 2
     assert "certune" in sys.modules and sys.modules["certune"] is ct
+
+
+def test_floats_that_stand_for_quotients_are_accepted(tmp_path, program, capsys):
+    space, ends = ct.Real("a", 0, 1), {"utility_range": (-101, 1)}
+    case = corpus.made("floats", ct.ProgramFamily(loaded(program).tenths, space, **ends), [0.25])
+    (tmp_path / "out").mkdir()
+    arguments = case.saved(tmp_path / "out")
+    assert main([*arguments, "--function", f"{program}:tenths"]) == 0
+    assert "digits of the utility below 8.9e-14" in capsys.readouterr().out
+    program.write_text(program.read_text().replace("0.8", "0.8000000000001"))
+    assert main([*arguments, "--function", f"{program}:tenths"]) == 1
 
 
 def test_another_program_is_rejected(tmp_path, program, capsys):

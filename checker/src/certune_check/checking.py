@@ -194,10 +194,11 @@ def _program(
         program, defined = user_function(function)
 
         def run(x: Any) -> Any:
-            own = {**values, steps[0]: _step(values[steps[0]], *steps[1:])} if steps else values
-            return program(x, own)
+            return program(x, _stepped(values, *steps) if steps else values)
 
-        return lambda x: partial(run, with_own_classes(x, defined)), Fraction(0)
+        # A float stands for the quotient next to it: 0.8 for 4/5.
+        sizes = (abs(value) for own in certificate.functions for value in own.values)
+        return lambda x: partial(run, with_own_classes(x, defined)), max(sizes) / 2**50
     demand(not settings and not steps, "a program of the shelf has no discrete parameters")
     kind = str(family.get("family") or "this family")
     if kind not in SHELF:
@@ -207,10 +208,10 @@ def _program(
     return lambda x: partial(shelf, x, values, **options), Fraction(0)
 
 
-def _step(place: Number, first: Any, last: int | None = None) -> Any:
-    """The whole number next to a place, halves go up; or the value with this number in a list."""
+def _stepped(values: dict[str, Any], name: str, first: Any, last: int | None = None) -> Any:
+    """The values with the whole number next to a place, halves go up; or that entry of a list."""
     low, high = (0, len(first) - 1) if last is None else (first, last)
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if place < middle + Fraction(1, 2) else (middle + 1, high)
-    return decoded(first[low], 0) if last is None else low
+        low, high = (low, middle) if 2 * values[name] < 2 * middle + 1 else (middle + 1, high)
+    return {**values, name: decoded(first[low], 0) if last is None else low}
