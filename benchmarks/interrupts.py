@@ -349,8 +349,11 @@ def follow(stream, steps, lines, enough):
 
 
 def longest_wait(before, after):
-    """Return the longest time that one thread waited for a processor in between."""
-    return max((after[thread] - before.get(thread, 0.0) for thread in after), default=0.0)
+    """Return the longest time that one thread waited for a processor in between.
+
+    It is 0 where the answer came first.
+    """
+    return max(0.0, *(after[thread] - before.get(thread, 0.0) for thread in after), 0.0)
 
 
 def fault(code, number, answer, err):
