@@ -602,3 +602,15 @@ main(["tune", "linkage", "nothing.csv", "--target", "y"])
 """
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert run.stdout == "in a stage: True\n" and "there is no file nothing.csv" in run.stderr
+
+
+def test_columns_of_uneven_scales_are_told(run, place):
+    rng = np.random.default_rng(0)
+    rows = [f"{1e5 * rng.normal():.2f},{rng.normal():.4f},{n % 2}" for n in range(40)]
+    (place / "uneven.csv").write_text("\n".join(["area,texture,y", *rows]) + "\n")
+    command = ("tune", "logistic", "uneven.csv", "--target", "y", "--cv", 2, "--lam", 0.1, 1)
+    told = "hint: column 'area' varies about 90,000 times as much as 'texture': --standardize"
+    assert told in run(*command).stderr
+    assert "hint:" not in run(*command, "--standardize").stderr
+    assert "hint:" not in run(*command, "-q").stderr
+    assert "hint:" not in run("tune", "linkage", "data", "--target", "label", *FAST).stderr

@@ -38,6 +38,10 @@ TASK_OPTIONS = {
 }
 
 
+# Columns of which one varies so many times as much as another should be put on one scale.
+UNEVEN = 1000.0
+
+
 @dataclass(frozen=True)
 class Problem:
     """A family with the instances to tune on and those that are held out.
@@ -60,6 +64,31 @@ class Outcome:
 
     result: TuningResult | ChoiceResult
     findings: Findings
+
+
+def hint_of_scales(scenario: Scenario, problem: Problem) -> str:
+    """Return what to do where the scales of columns decide for the algorithm, if they do.
+
+    Distances and penalties see little of a column that varies a thousand times less than another.
+    """
+    if scenario.family_name not in ("linkage", "labeling", "logistic"):
+        return ""
+    if scenario.data.get("standardize") or scenario.family.get("standardize"):
+        return ""
+    first = problem.tuning[0]
+    features = getattr(first, "X" if scenario.family_name == "logistic" else "points", None)
+    if not isinstance(features, np.ndarray) or features.shape[1:] != (len(problem.columns),):
+        return ""
+    spreads = features.std(axis=0)
+    varying = np.flatnonzero(spreads)
+    if not varying.size or spreads.max() < UNEVEN * spreads[varying].min():
+        return ""
+    least = varying[spreads[varying].argmin()]
+    ratio = float(f"{spreads.max() / spreads[least]:.1g}")
+    return (
+        f"column {problem.columns[spreads.argmax()]!r} varies about {ratio:,.0f} times as much as "
+        f"{problem.columns[least]!r}: --standardize puts all columns on one scale"
+    )
 
 
 def make_family(scenario: Scenario, instances: Sequence[Any] = ()) -> Family | Choice:

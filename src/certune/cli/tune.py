@@ -144,8 +144,11 @@ def carry_out(
 ) -> None:
     """Tune, write the files of the run, and print what was found."""
     from certune.cli.run_folder import summary_of, write_run
-    from certune.cli.running import run_scenario
+    from certune.cli.running import hint_of_scales, run_scenario
 
+    hint = hint_of_scales(scenario, problem)
+    if hint and not quiet:
+        click.echo(f"hint: {hint}", err=True)
     command = shlex.join(["certune", *sys.argv[1:]])
     try:
         outcome = run_scenario(scenario, problem, quiet=quiet, command=command, folder=out)
