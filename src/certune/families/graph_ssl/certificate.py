@@ -343,9 +343,7 @@ class _Local:
         leak = (weak[:, None] + 0.5 * resistance).max(axis=0)
         single = np.logaddexp(strong + math.log(sine), leak)
         growth = np.asarray(np.logaddexp(0.0, single - log_coercivity))
-        if self._is_large(growth):
-            growth = self._by_neighbours(ellipse, growth)
-        if self._is_large(growth):
+        if growth[self._certifier.nodes].max() > CHAIN_FROM:
             # Weak edges and differences of phase here enter as Cauchy-Schwarz gives them.
             factor = (
                 sine + 2 * math.sqrt(ellipse.weak_share) + 2 * math.sqrt(ellipse.crossing_share)
@@ -359,9 +357,6 @@ class _Local:
             )
             growth = self._by_neighbours(ellipse, chained)
         return float(growth[self._certifier.nodes].max()) + SLACK
-
-    def _is_large(self, growth: FloatArray) -> bool:
-        return bool(growth[self._certifier.nodes].max() > CHAIN_FROM)
 
     def _by_neighbours(self, ellipse: Ellipse, growth: FloatArray) -> FloatArray:
         """Lower bounds of far nodes and of those asked for."""

@@ -37,6 +37,8 @@ class Exponents:
     def at(self, a: float, b: float) -> Pair:
         """Exponents among nodes and to labelled points where the powers of z are a and b."""
         (p, p_labelled), (q, q_labelled) = self.first, self.second
+        if self._sizes[1] == 0.0:
+            return a * p, a * p_labelled
         return a * p + b * q, a * p_labelled + b * q_labelled
 
     def size_at(self, a: float, b: float) -> float:

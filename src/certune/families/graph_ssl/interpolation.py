@@ -30,6 +30,8 @@ NODE_ROUNDING = 2.0 ** (ROUNDING_BITS - NODE_BITS)
 # Adaptive panels start with ends in this ratio where the bandwidth moves.
 ADAPTIVE_RATIO = 4.0
 NARROWEST = 2.0**-40
+# Share of its width that a panel keeps, at least, when it needs too many nodes.
+NARROWER = 0.25
 # Part of a course that is left open where not even the narrowest panel is bounded.
 PASSED_OVER = 1 / 16
 
@@ -151,7 +153,7 @@ class Interpolator:
             plan = certifier.plan(start, stop, math.log(tolerance))
             self.n_solves += 1
             if plan is None or plan.degree > DEGREE:
-                factor = 0.5 if plan is None else max(0.25, 0.9 * DEGREE / plan.degree)
+                factor = NARROWER if plan is None else max(NARROWER, 0.9 * DEGREE / plan.degree)
                 width = (stop - start) * factor
                 if width < NARROWEST * max(abs(start), abs(high)):
                     width = (high - low) * PASSED_OVER
