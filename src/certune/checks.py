@@ -74,6 +74,13 @@ def is_one_of(value: object, options: Iterable[str]) -> bool:
     return isinstance(value, str) and value in tuple(options)
 
 
+def skips_errors(on_error: object) -> bool:
+    """Return whether failures are left out, or raise :class:`ParameterError`."""
+    if not is_one_of(on_error, ("raise", "skip")):
+        raise ParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}.")
+    return on_error == "skip"
+
+
 def as_list(what: str, values: object, hint: str = "pass [item] for one") -> list[Any]:
     """Return the items of an iterable, or raise :class:`InputError`."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):

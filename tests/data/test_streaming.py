@@ -77,6 +77,22 @@ def test_what_cannot_be_read_is_said(tmp_path):
         list(ct.read_stream(path, target="label"))
 
 
+def test_files_that_cannot_be_read_are_left_out_where_asked(tmp_path):
+    for name in ("a", "c"):
+        write(tmp_path / f"{name}.parquet", columns(1))
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 nonsense")
+    family, options = ct.Linkage(alpha=(0, 2)), {"target": "label", "features": ["x", "y"]}
+    stream = ct.read_stream(tmp_path, on_error="skip", **options)
+    result = ct.tune_stream(family, stream, on_error="skip")
+    assert (result.n_instances, result.n_failed) == (3, 1)
+    [(name, why)] = result.failures.items()
+    assert name == "instance 1" and "b.parquet is not a readable" in why
+    with pytest.raises(ct.InputError, match=r"b\.parquet is not a readable"):
+        ct.tune_stream(family, ct.read_stream(tmp_path, on_error="skip", **options))
+    with pytest.raises(ct.ParameterError, match="on_error must be 'raise' or 'skip'"):
+        ct.read_stream(tmp_path, on_error="ignore", **options)
+
+
 def test_a_folder_of_arrays_is_read_file_by_file(tmp_path):
     instances = ct.datasets.random_clustering(4, random_state=0)
     ct.save_instances(instances, tmp_path / "ä b")

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from certune.checks import skips_errors
 from certune.data.array_files import ARRAYS, check_array_options, read_instance
 from certune.data.csv_file import read_csv
 from certune.data.doors import (
@@ -46,6 +48,7 @@ def read_stream(
     features: Sequence[str] | None = None,
     categorical: Sequence[str] = (),
     task: str = "clustering",
+    on_error: Literal["raise", "skip"] = "raise",
     **options: Any,
 ) -> Iterator[Any]:
     """Yield the instances of files, one after the other, for :func:`certune.tune_stream`.
@@ -69,6 +72,10 @@ def read_stream(
     categorical : sequence of str
         Columns whose numbers are codes of categories. Categories are numbered for each file, or
         each group of a Parquet file, by itself, since the others were not read.
+    on_error : {"raise", "skip"}
+        What happens at a file that cannot be used. ``"skip"`` yields its error in the place of its
+        instances (in a Parquet file, of those from there on) and goes on with the next file;
+        ``tune_stream(..., on_error="skip")`` lists it among what failed.
 
     Yields
     ------
@@ -80,6 +87,7 @@ def read_stream(
     InputError
         For files that are not there or cannot be used, as soon as they are reached.
     """
+    skips = skips_errors(on_error)
     task_named(task, list(options))
     paths = _paths(source)
     kinds = sorted({path.suffix.lower() == ARRAYS for path in paths})
@@ -99,15 +107,30 @@ def read_stream(
                 "arrays, which go by their names: leave it out"
             )
         check_array_options(task, options)
-        return _from_arrays(paths, task, options)
+        arrays = partial(_from_arrays, task=task, options=options)
+        return _all_files(arrays, paths, skips)
     if target is None:
         raise ParameterError(f"say which column of {paths[0]} has the labels: target='NAME'")
-    return _instances(paths, Purposes(target, group, features, categorical), task, options)
+    purposes = Purposes(target, group, features, categorical)
+    named = len(paths) > 1
+    tables = partial(_from_table, named=named, purposes=purposes, task=task, options=options)
+    return _all_files(tables, paths, skips)
 
 
-def _from_arrays(paths: Sequence[Path], task: str, options: dict[str, Any]) -> Iterator[Any]:
+def _all_files(
+    instances: Callable[[Path], Iterator[Any]], paths: Sequence[Path], skips: bool
+) -> Iterator[Any]:
     for path in paths:
-        yield read_instance(path, task, options, MOST_BYTES)
+        try:
+            yield from instances(path)
+        except InputError as error:
+            if not skips:
+                raise
+            yield error
+
+
+def _from_arrays(path: Path, task: str, options: dict[str, Any]) -> Iterator[Any]:
+    yield read_instance(path, task, options, MOST_BYTES)
 
 
 def _paths(source: Any) -> list[Path]:
@@ -126,20 +149,19 @@ def _paths(source: Any) -> list[Path]:
     return files_of([text])
 
 
-def _instances(
-    paths: Sequence[Path], purposes: Purposes, task: str, options: dict[str, Any]
+def _from_table(
+    path: Path, named: bool, purposes: Purposes, task: str, options: dict[str, Any]
 ) -> Iterator[Any]:
-    for path in paths:
-        name = path.stem if len(paths) > 1 else ""
-        if path.suffix.lower() in PARQUET:
-            for label, table in _groups(path, purposes.group):
-                named = ", ".join(filter(None, (name, label)))
-                alone = Purposes(purposes.target, None, purposes.features, purposes.categorical)
-                without = _without(table, purposes.group)
-                yield from instances_of(samples_of([without], [named], alone), task, options)
-        else:
-            samples = samples_of([read_csv(path, None, None)], [name], purposes)
-            yield from instances_of(samples, task, options)
+    name = path.stem if named else ""
+    if path.suffix.lower() not in PARQUET:
+        samples = samples_of([read_csv(path, None, None)], [name], purposes)
+        yield from instances_of(samples, task, options)
+        return
+    alone = Purposes(purposes.target, None, purposes.features, purposes.categorical)
+    for label, table in _groups(path, purposes.group):
+        full_name = ", ".join(filter(None, (name, label)))
+        samples = samples_of([_without(table, purposes.group)], [full_name], alone)
+        yield from instances_of(samples, task, options)
 
 
 def _without(table: Table, column: str | None) -> Table:

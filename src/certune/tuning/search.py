@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, overload
 
 from certune.aggregates import Aggregate, Criterion
-from certune.checks import as_n_jobs, as_positive_seconds, is_one_of
+from certune.checks import as_n_jobs, as_positive_seconds, skips_errors
 from certune.displays import SILENCE
 from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
@@ -349,13 +349,12 @@ def _is_number(value: object, kind: type) -> bool:
 
 
 def _check_instance_options(n_free: int, on_error: object, limit: Any) -> None:
-    if not is_one_of(on_error, ("raise", "skip")):
-        raise ParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}.")
+    skips = skips_errors(on_error)
     if limit is not None and not (_is_number(limit, numbers.Real) and limit > 0):
         raise ParameterError(
             f"timeout_per_instance must be a positive number of seconds, got {limit!r}."
         )
-    if n_free > 1 and (on_error != "raise" or limit is not None):
+    if n_free > 1 and (skips or limit is not None):
         raise ParameterError(
             "on_error and timeout_per_instance are for one free parameter, whose instances are "
             f"finished one by one; here are {n_free}."

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from certune.checks import as_list, as_n_jobs, as_positive_seconds, is_one_of
+from certune.checks import as_list, as_n_jobs, as_positive_seconds, skips_errors
 from certune.deadline import TimeIsUp, check_time
 from certune.displays import SILENCE
 from certune.dual import DualFunction
@@ -127,8 +127,7 @@ def tune_stream(
             f"tune_stream needs one free parameter, but {family!r} has {space.n_free}: fix the "
             "others, or use tune."
         )
-    if not is_one_of(on_error, ("raise", "skip")):
-        raise ParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}.")
+    skips = skips_errors(on_error)
     if isinstance(instances, str | bytes) or not isinstance(instances, Iterable):
         raise InputError(
             f"instances must be an iterable of instances, got {instances!r}: read files with "
@@ -139,7 +138,7 @@ def tune_stream(
     if progress is not None and not isinstance(progress, bool):
         raise ParameterError(f"progress must be True, False or None, got {progress!r}.")
     limits = _seconds("timeout", timeout), _seconds("timeout_per_instance", timeout_per_instance)
-    options = RunOptions(as_n_jobs(n_jobs), (), progress, *limits, on_error == "skip")
+    options = RunOptions(as_n_jobs(n_jobs), (), progress, *limits, skips)
     quiet = SILENCE.conversation(quiet=progress is False)
     with quiet, _opened_folder(run_dir, family) as folder:
         stream = _Stream(family, instances, options, folder)
@@ -302,8 +301,13 @@ class _Stream:
         return [self._checked(*pair) for pair in islice(numbered, BLOCK)]
 
     def _checked(self, number: int, item: Any) -> tuple[int, Any]:
-        """Return an instance with its number; what does not fit ends the run, or is left out."""
+        """Return an instance with its number; what does not fit ends the run, or is left out.
+
+        In the place of what could not be read there is an error.
+        """
         try:
+            if isinstance(item, InputError):
+                raise item
             self.family.check_instance(item)
         except InputError as error:
             name = instance_name(item, number)
