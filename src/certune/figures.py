@@ -33,13 +33,22 @@ SMALLEST_LETTERS, SMALLEST_HEADLINE = 6.0, 8.0
 AnyFigure = TypeVar("AnyFigure", bound=Any)
 
 
+def figure_size(ours: tuple[float, float]) -> tuple[float, float]:
+    """Return the size of a new figure: that of a style sheet, or `ours` where nobody chose one."""
+    from matplotlib import rcParams, rcParamsDefault
+
+    width, height = rcParams["figure.figsize"]
+    nobody_chose = [width, height] == list(rcParamsDefault["figure.figsize"])
+    return ours if nobody_chose else (width, height)
+
+
 def fitting_figure(size: tuple[float, float], fit: Callable[[Any], None]) -> Any:
     """Return a figure that fits its texts to whatever size it is given later.
 
     Parameters
     ----------
     size : (float, float)
-        Width and height in inches.
+        Width and height in inches where no style sheet says otherwise.
     fit : callable
         Called with the figure before it is drawn in a new size.
     """
@@ -55,7 +64,7 @@ def fitting_figure(size: tuple[float, float], fit: Callable[[Any], None]) -> Any
                 fit(self)
             super().draw(renderer)
 
-    return FittingFigure(figsize=size, layout="constrained")
+    return FittingFigure(figsize=figure_size(size), layout="constrained")
 
 
 def fit_letters(text: Any, room: float, size: str, *, upwards: bool = False) -> bool:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -48,6 +49,12 @@ def test_an_optimal_point_can_be_seen():
     draw_landscape(ax, LANDSCAPE, [(0.25, 0.25)], {})
     span = next(patch for patch in ax.patches if type(patch).__name__ == "Rectangle")
     assert span.get_x() < 0.25 < span.get_x() + span.get_width()
+
+
+def test_a_style_sheet_sets_the_size():
+    assert tuple(figure().get_size_inches()) != (4, 3)
+    with matplotlib.rc_context({"figure.figsize": (4, 3)}):
+        assert tuple(figure().get_size_inches()) == (4, 3)
 
 
 def test_baselines_are_named_and_far_ones_do_not_flatten_the_picture():

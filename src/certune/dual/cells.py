@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from certune.aggregates import Criterion
 from certune.cards import Carded
 from certune.errors import InputError, ParameterError
-from certune.figures import save_figure
+from certune.figures import figure_size, save_figure
 from certune.scores import Score
 
 Floats = NDArray[np.float64]
@@ -232,7 +232,7 @@ class CellMap(Carded):
         from matplotlib.figure import Figure
 
         if ax is None:
-            ax = Figure(figsize=(7, 5), layout="constrained").add_subplot()
+            ax = Figure(figsize=figure_size((7, 5)), layout="constrained").add_subplot()
         figure = ax.figure
         x0, x1, y0, y1 = self._ends
         corners: Any = self.corners

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from certune.figures import count_rounds, is_dark, mark_decades, save_figure
+from certune.figures import count_rounds, figure_size, is_dark, mark_decades, save_figure
 from certune.report.landscape import HEAT_COLOURS, LINE_COLOUR, LINE_COLOUR_ON_DARK
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def dispersion_figure(
 def _new_figure(title: str) -> tuple[Figure, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 4.8), layout="constrained")
+    figure = Figure(figsize=figure_size((8.0, 4.8)), layout="constrained")
     ax = figure.add_subplot()
     figure.suptitle(title, fontsize="large", fontweight="bold")
     for side in ("top", "right"):
