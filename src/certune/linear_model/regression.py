@@ -170,7 +170,8 @@ class RidgeCV(_CertifiedRegression, grid_models.RidgeCV):
     results_ : list of LineTuningResult
         With `alpha_per_target` and several targets, what tuning found for each, instead of:
     result_, landscape_, best_score_, upper_bound_, gap_, best_region_, certificate_
-        See :class:`LogisticRegressionCV`.
+        See :class:`LogisticRegressionCV`. With sample weights and leave-one-out, the score is the
+        weighted mean; scikit-learn's is that times the mean weight.
 
     Examples
     --------
