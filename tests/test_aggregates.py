@@ -101,3 +101,14 @@ def test_files_keep_aggregates():
         assert aggregate_from(aggregate.code) == aggregate
     with pytest.raises(ct.ParameterError):
         aggregate_from(["quantile"])
+
+
+@pytest.mark.parametrize("utilities", [5, None, [], [1, "x"], [0.5, float("nan")], [[1]]])
+def test_utilities_that_are_no_numbers_are_refused(utilities):
+    with pytest.raises(ct.InputError, match="utilities and weights must be finite numbers"):
+        ct.Quantile(0.5).value(utilities)
+
+
+def test_every_utility_needs_its_weight():
+    with pytest.raises(ct.InputError, match="as many of each"):
+        ct.CVaR(0.5).value([1, 2], [1])

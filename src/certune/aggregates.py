@@ -57,7 +57,7 @@ class Aggregate(ABC):
         weights : iterable of Fraction or int, optional
             A positive weight for each; by default all are the same.
         """
-        total, missing, limit, last = self._from_the_worst(utilities, weights)
+        total, missing, limit, last = self._checked(utilities, weights)
         return (total + missing * last) / limit if self.averages else last
 
     def last_that_counts(
@@ -67,13 +67,25 @@ class Aggregate(ABC):
 
         Parameters are those of `value`.
         """
-        return self._from_the_worst(utilities, weights)[-1]
+        return self._checked(utilities, weights)[-1]
 
-    def _from_the_worst(
+    def _checked(
         self, utilities: Iterable[Any], weights: Iterable[Any] | None
     ) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        try:
+            known = list(utilities)
+            if not known or any(utility != utility for utility in known):
+                raise ValueError("there must be one at least, and no NaN")
+            return self._from_the_worst(known, weights)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"utilities and weights must be finite numbers, and as many of each: {error}"
+            ) from None
+
+    def _from_the_worst(
+        self, known: list[Any], weights: Iterable[Any] | None
+    ) -> tuple[Fraction, Fraction, Fraction, Fraction]:
         """Return the weighted sum before the share is complete, what is missing, share and end."""
-        known = list(utilities)
         pairs = sorted(zip(known, [1] * len(known) if weights is None else weights, strict=True))
         limit = self.share * sum(weight for _, weight in pairs)
         reached, total = Fraction(0), Fraction(0)

@@ -56,7 +56,7 @@ def check(certificate: Certificate, instances: list[Any], function: str | None =
         raise Refuted(f"the family is not described as it should be: {error!r}") from None
     check_claims(certificate)
     if function is not None:
-        unchecked = [f"that {function} is the function that was tuned"]
+        unchecked = [f"that {function} is the function that was tuned, and asks for no types"]
     if slack:
         unchecked.append(f"digits of the utility below {float(slack):.2g}")
     for place, dual in enumerate(certificate.functions):
