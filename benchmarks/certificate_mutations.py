@@ -35,9 +35,9 @@ from certune.dual import aggregated
 from certune.dual.codec import from_json, to_json
 from certune.pfaffian import exp
 from certune.testing import StepFamily, StepInstance
-from certune.tuning.progress import upper_bound_of
+from certune.tuning.proof.sealed import SealedCertificate
 from certune.tuning.schema import criterion_from
-from certune.tuning.sealed import SealedCertificate
+from certune.tuning.work.progress import upper_bound_of
 
 # A file may take this much longer than the honest one of its size, and this many seconds more.
 SLOWER, SECONDS = 30.0, 2.0

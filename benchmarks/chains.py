@@ -14,7 +14,7 @@ from fractions import Fraction
 import certune as ct
 from certune.pfaffian import argmax, argsort, exp, log, sqrt
 from certune.pfaffian.bounds.closed_forms import closed_form, warren_form
-from certune.pfaffian.construction import ChainBuilder
+from certune.pfaffian.chains.construction import ChainBuilder
 from certune.pfaffian.structure import GJStructure, PredicateCount
 
 

@@ -48,7 +48,7 @@ from certune.cli.running import read_problem
 from certune.cli.scenario import read_scenario
 from certune.report.collecting import findings_of
 from certune.testing import StepFamily, StepInstance
-from certune.tuning.cost_model import CACHE_VARIABLE, CostStore
+from certune.tuning.work.cost_model import CACHE_VARIABLE, CostStore
 
 os.environ[CACHE_VARIABLE] = ""  # runs here leave nothing behind
 

@@ -15,7 +15,7 @@ import certune as ct
 from certune.cli import main
 from certune.errors import InputError, ParameterError
 from certune.pfaffian import argmax, argsort, exp
-from certune.pfaffian.generic import GenericLimitError
+from certune.pfaffian.programs.generic import GenericLimitError
 
 
 def packed(instance, parameters):
@@ -284,7 +284,7 @@ def spread(points, parameters):
 
 
 def test_a_structure_says_how_far_it_is_and_keeps_its_time(capsys, monkeypatch):
-    monkeypatch.setattr("certune.pfaffian.words._PERIOD", 0.1)
+    monkeypatch.setattr("certune.pfaffian.programs.words._PERIOD", 0.1)
     family = ct.ProgramFamily(spread, ct.Real("e", 0.5, 3))
     began = time.monotonic()
     with pytest.raises(GenericLimitError, match=r"after 1 s not all paths.*raise the timeout"):

@@ -16,7 +16,7 @@ import pytest
 
 import certune as ct
 from certune.pfaffian import exp, log, program, sqrt
-from certune.pfaffian.decisions import SymbolicValueError
+from certune.pfaffian.programs.decisions import SymbolicValueError
 from certune.testing import check_family
 
 A = ct.Real("a", -1, 1)

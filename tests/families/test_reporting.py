@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import certune as ct
 from certune.errors import InputError, ParameterError
 from certune.pfaffian import exp
-from certune.pfaffian.decisions import SymbolicValueError
+from certune.pfaffian.programs.decisions import SymbolicValueError
 from certune.testing import check_family
 
 

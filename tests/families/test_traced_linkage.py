@@ -13,7 +13,7 @@ import pytest
 import certune as ct
 from certune.families.programs.linkage import LinkageProgram
 from certune.pfaffian import exp, log, power, trace
-from certune.pfaffian import operations as op
+from certune.pfaffian.expressions import operations as op
 
 
 def terms_of(node, factor=1):

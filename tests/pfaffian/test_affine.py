@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certune.pfaffian import exp, parameter
-from certune.pfaffian.affine import affine_difference, affine_form, place_of
-from certune.pfaffian.ranges import range_on
-from certune.pfaffian.signs import Line
+from certune.pfaffian.signs.affine import affine_difference, affine_form, place_of
+from certune.pfaffian.signs.on_line import Line
+from certune.pfaffian.signs.ranges import range_on
 
 T = parameter("t")
 U = parameter("u")

@@ -8,7 +8,7 @@ import pytest
 from certune.errors import InputError, ParameterError, UndecidedError
 from certune.families.programs.figure import figure_boundaries, figure_chain
 from certune.pfaffian import Chain, chain_of, constant, exp, log, parameters, sqrt
-from certune.pfaffian.construction import ChainBuilder
+from certune.pfaffian.chains.construction import ChainBuilder
 
 a, b, alpha, beta = parameters("a b alpha beta")
 f, g, h = parameters("f g h")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import certune as ct
 from certune.pfaffian import chain_of, exp, log, parameters, trace
-from certune.pfaffian.clearing import cleared
-from certune.pfaffian.construction import chain_of_predicates
+from certune.pfaffian.chains.clearing import cleared
+from certune.pfaffian.chains.construction import chain_of_predicates
 
 A, B = parameters("a b")
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import certune as ct
 from certune.pfaffian import argmax, declare, exp, log, parameter, sqrt
-from certune.pfaffian.contenders import Contenders, Scores
-from certune.pfaffian.sweep import sweep
+from certune.pfaffian.programs.contenders import Contenders, Scores
+from certune.pfaffian.programs.sweep import sweep
 
 
 def humps(count, seed=0):

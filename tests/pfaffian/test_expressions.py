@@ -10,7 +10,7 @@ import pytest
 
 from certune.errors import InputError, ParameterError, UndecidedError
 from certune.pfaffian import constant, exp, log, parameter, parameters, sqrt
-from certune.pfaffian.decisions import Relation
+from certune.pfaffian.programs.decisions import Relation
 
 a, b = parameters("a b")
 

@@ -9,8 +9,8 @@ import pytest
 
 import certune as ct
 from certune.pfaffian import argsort, trace
-from certune.pfaffian.affine import Affine
-from certune.pfaffian.halfspaces import Halfspace, common_points
+from certune.pfaffian.signs.affine import Affine
+from certune.pfaffian.signs.halfspaces import Halfspace, common_points
 
 
 def is_empty(rows):

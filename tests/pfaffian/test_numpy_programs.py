@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import certune as ct
-from certune.pfaffian.decisions import SymbolicValueError
+from certune.pfaffian.programs.decisions import SymbolicValueError
 from certune.testing import check_family
 
 W = np.array([1.0, 2.0, 3.0])

@@ -22,9 +22,9 @@ from certune.pfaffian import (
     sqrt,
     tanh,
 )
-from certune.pfaffian.graph import postorder
-from certune.pfaffian.operations import OPERATIONS
-from certune.pfaffian.series import bounds_on, constant_on, polynomial_on
+from certune.pfaffian.expressions.graph import postorder
+from certune.pfaffian.expressions.operations import OPERATIONS
+from certune.pfaffian.expressions.series import bounds_on, constant_on, polynomial_on
 
 a = parameter("a")
 x = 0.7

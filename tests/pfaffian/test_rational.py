@@ -10,8 +10,8 @@ import pytest
 
 import certune as ct
 from certune.pfaffian import exp, parameter
-from certune.pfaffian.rational import is_root, rational_signs
-from certune.pfaffian.signs import Line
+from certune.pfaffian.signs.on_line import Line
+from certune.pfaffian.signs.rational import is_root, rational_signs
 
 A = parameter("a")
 

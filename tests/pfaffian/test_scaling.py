@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import certune as ct
 from certune.pfaffian import exp, parameter
-from certune.pfaffian.scaling import scaled_difference
-from certune.pfaffian.signs import Line
+from certune.pfaffian.expressions.scaling import scaled_difference
+from certune.pfaffian.signs.on_line import Line
 
 g = parameter("g")
 

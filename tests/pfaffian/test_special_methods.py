@@ -16,10 +16,10 @@ import pytest
 import certune as ct
 from certune.errors import CertuneError
 from certune.pfaffian import constant, exp, parameter, trace
-from certune.pfaffian.decisions import AT_A_POINT, deciding
-from certune.pfaffian.outcomes import Knowledge, outcomes_on_box
-from certune.pfaffian.plain import PlainFloat, PlainRun
-from certune.pfaffian.sweep import sweep
+from certune.pfaffian.expressions.plain import PlainFloat, PlainRun
+from certune.pfaffian.programs.decisions import AT_A_POINT, deciding
+from certune.pfaffian.programs.outcomes import Knowledge, outcomes_on_box
+from certune.pfaffian.programs.sweep import sweep
 
 LOW, HIGH = -2.0, 3.0
 # Floats with few digits, so that plain arithmetic on them is exact.

@@ -7,8 +7,8 @@ import pytest
 
 from certune.errors import CertuneError, InputError
 from certune.pfaffian import constant, exp, log, parameter, program, sqrt
-from certune.pfaffian.signs import Line
-from certune.pfaffian.sweep import sweep
+from certune.pfaffian.programs.sweep import sweep
+from certune.pfaffian.signs.on_line import Line
 
 t = parameter("t")
 

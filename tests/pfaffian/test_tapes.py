@@ -20,9 +20,9 @@ from certune.pfaffian import (
     sqrt,
     tanh,
 )
-from certune.pfaffian.evaluation import Jet, jet
-from certune.pfaffian.ranges import range_on, sign_on, signs_on
-from certune.pfaffian.tapes import tape_of
+from certune.pfaffian.expressions.evaluation import Jet, jet
+from certune.pfaffian.expressions.tapes import tape_of
+from certune.pfaffian.signs.ranges import range_on, sign_on, signs_on
 
 A, B = parameters("a b")
 FUNCTIONS = [

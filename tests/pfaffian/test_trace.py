@@ -257,7 +257,7 @@ def crowded(numbers, parameters):
 
 
 def test_a_long_trace_says_how_far_it_is(capsys, monkeypatch):
-    monkeypatch.setattr(sys.modules["certune.pfaffian.words"], "_PERIOD", 0.05)
+    monkeypatch.setattr(sys.modules["certune.pfaffian.programs.words"], "_PERIOD", 0.05)
     domain = {"a": (0.0, 5.0), "b": (0.0, 5.0)}
     with pytest.raises(BranchLimitError, match="after 0.5 s"):
         trace(crowded, range(1, 9), domain, timeout=0.5)

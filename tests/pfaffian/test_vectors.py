@@ -9,7 +9,7 @@ import pytest
 import certune as ct
 from certune.errors import InputError
 from certune.pfaffian import exp, parameter, vector
-from certune.pfaffian.decisions import SymbolicValueError
+from certune.pfaffian.programs.decisions import SymbolicValueError
 
 T = parameter("t")
 

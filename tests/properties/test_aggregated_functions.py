@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import certune as ct
 from certune.aggregates import Criterion, Mean, Minimum
 from certune.dual import aggregated
-from certune.tuning.claims import claims_from
+from certune.tuning.proof.claims import claims_from
 
 AGGREGATES = [Mean(), Minimum(), ct.Quantile("3/10"), ct.Quantile(1), ct.CVaR("7/20"), ct.CVaR(1)]
 

@@ -13,7 +13,7 @@ import certune as ct
 from certune.aggregates import Criterion
 from certune.dual import mean
 from certune.testing import StepFamily, StepInstance
-from certune.tuning.claims import claims_from
+from certune.tuning.proof.claims import claims_from
 
 INSTANCES = [
     StepInstance((0.25, 0.5), (Fraction(0), Fraction(1), Fraction(1, 2)), name="first"),

@@ -13,7 +13,7 @@ import pytest
 
 import certune as ct
 from certune.testing import StepFamily, StepInstance
-from certune.tuning import choice_verification, verification
+from certune.tuning.proof import choice_verification, verification
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "certificate_mutations.py"
 

@@ -224,7 +224,7 @@ def test_a_failure_in_several_parameters_keeps_its_reason_and_the_rest(monkeypat
     def broken(*_):
         raise ct.TuningError("broken on purpose")
 
-    monkeypatch.setattr("certune.tuning.choice_search.tune_space", broken)
+    monkeypatch.setattr("certune.tuning.choice.search.tune_space", broken)
     rng = np.random.default_rng(0)
     item = ct.ClusteringInstance(
         points=rng.normal(size=(6, 2)),

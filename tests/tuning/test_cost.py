@@ -11,8 +11,8 @@ import pytest
 import certune as ct
 from certune.families.base import Family
 from certune.testing import StepFamily, StepInstance
-from certune.tuning import cost, log
-from certune.tuning.cost_model import CostModel, CostStore, cache_file
+from certune.tuning.work import cost, log
+from certune.tuning.work.cost_model import CostModel, CostStore, cache_file
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ import pytest
 import certune as ct
 from certune.deadline import Stop, TimeIsUp, check_time
 from certune.testing import StepFamily, StepInstance
-from certune.tuning import Status, executors, interrupts
-from certune.tuning.interrupts import SignalWatch
+from certune.tuning import Status
+from certune.tuning.work import executors, interrupts
+from certune.tuning.work.interrupts import SignalWatch
 
 
 class InterruptedFamily(StepFamily):
@@ -338,8 +339,8 @@ import numpy as np
 
 import certune as ct
 from certune.deadline import Stop
-from certune.tuning.executors import Crew
-from certune.tuning.interrupts import SignalWatch
+from certune.tuning.work.executors import Crew
+from certune.tuning.work.interrupts import SignalWatch
 
 
 class Slow:

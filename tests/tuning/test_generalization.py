@@ -9,7 +9,7 @@ import pytest
 
 import certune as ct
 from certune.testing import StepFamily, StepInstance, WindowDomain
-from certune.tuning.rules import RULES
+from certune.tuning.outcome.rules import RULES
 
 DOMAIN = WindowDomain()
 

@@ -12,14 +12,14 @@ import certune as ct
 from certune.displays import SILENCE
 from certune.stages import stage
 from certune.testing import StepFamily
-from certune.tuning.log import COLUMNS
+from certune.tuning.work.log import COLUMNS
 
 
 @pytest.fixture
 def hurried(monkeypatch):
     """Time runs a few times faster for the log."""
     monkeypatch.setattr("certune.displays.PATIENCE", 0.02)
-    monkeypatch.setattr("certune.tuning.log.BEAT", 0.01)
+    monkeypatch.setattr("certune.tuning.work.log.BEAT", 0.01)
     monkeypatch.setattr("certune.stages.BEAT", 0.01)
 
 

@@ -19,7 +19,8 @@ import pytest
 import certune as ct
 from certune.runs import RunDirectory
 from certune.testing import StepFamily, StepInstance
-from certune.tuning import interrupts, line_run
+from certune.tuning.line import run as line_run
+from certune.tuning.work import interrupts
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "killed_runs.py"
 

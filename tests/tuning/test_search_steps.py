@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import certune as ct
-from certune.tuning.search_steps import number_data, number_from
+from certune.tuning.work.search_steps import number_data, number_from
 
 
 def instance(seed):

@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification
 
 import certune as ct
 from certune.guarantees import Evidence
-from certune.tuning.rules import RULES
+from certune.tuning.outcome.rules import RULES
 
 
 def problems(seeds):

@@ -13,7 +13,7 @@ import certune as ct
 from certune.aggregates import Criterion
 from certune.box import Box
 from certune.families.base import BoxBound
-from certune.tuning.upper_values import UpperValue
+from certune.tuning.space.upper_values import UpperValue
 
 _spec = importlib.util.spec_from_file_location(
     "space_search_tests", Path(__file__).with_name("test_space_search.py")

@@ -12,7 +12,7 @@ import pytest
 import certune as ct
 from certune.box import Box
 from certune.families.base import BoxBound, Family
-from certune.tuning.branching import BATCH, SLICE
+from certune.tuning.space.branching import BATCH, SLICE
 
 SIZE = 6
 

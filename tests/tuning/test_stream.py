@@ -14,9 +14,9 @@ import pytest
 import certune as ct
 from certune.dual import sum_of
 from certune.testing import StepFamily, StepInstance
-from certune.tuning import stream_result
-from certune.tuning.executors import Outcome, _Tray
-from certune.tuning.stream_sums import BLOCK, FAN, SumTree
+from certune.tuning.stream import result as stream_result
+from certune.tuning.stream.sums import BLOCK, FAN, SumTree
+from certune.tuning.work.executors import Outcome, _Tray
 
 
 def instance(number, modulus=97):

@@ -11,7 +11,7 @@ import pytest
 import certune as ct
 from certune.runs.directory import Kind
 from certune.testing import StepFamily, StepInstance
-from certune.tuning.stream_sums import BLOCK, BLOCKS
+from certune.tuning.stream.sums import BLOCK, BLOCKS
 
 
 class Counting(StepFamily):

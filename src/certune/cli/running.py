@@ -173,8 +173,8 @@ def run_scenario(
     """
     from certune.report.collecting import findings_of
     from certune.tuning import tune
-    from certune.tuning.cell_map import map_for_report
-    from certune.tuning.choice_result import ChoiceResult
+    from certune.tuning.choice.result import ChoiceResult
+    from certune.tuning.space.cell_map import map_for_report
 
     history: list[tuple[float, float, float]] = []
 

@@ -24,9 +24,9 @@ from certune.tuning import (
     ChoiceCertificate,
     ChoiceVerificationReport,
     VerificationReport,
-    verification,
 )
-from certune.tuning.verification import AnyCertificate, checked_certificate
+from certune.tuning.proof import verification
+from certune.tuning.proof.verification import AnyCertificate, checked_certificate
 
 LONGEST_NAME, MOST_NAMES = 60, 3
 

@@ -7,10 +7,9 @@ them are traced into computation trees.
 
 from __future__ import annotations
 
-from certune.pfaffian.arrangement import Arrangement, count_regions
-from certune.pfaffian.chains import Chain, ChainFunction, Complexity
-from certune.pfaffian.construction import ChainForm, chain_of
-from certune.pfaffian.declared import (
+from certune.pfaffian.chains.chain import Chain, ChainFunction, Complexity
+from certune.pfaffian.chains.construction import ChainForm, chain_of
+from certune.pfaffian.expressions.declared import (
     PfaffianFunction,
     declare,
     erf,
@@ -18,19 +17,29 @@ from certune.pfaffian.declared import (
     normal_cdf,
     tan,
 )
-from certune.pfaffian.expressions import (
+from certune.pfaffian.expressions.expression import (
     Expression,
     apply,
     constant,
     parameter,
     parameters,
 )
-from certune.pfaffian.functions import atan, exp, log, power, sigmoid, softplus, sqrt, tanh
-from certune.pfaffian.normal_form import is_zero
-from certune.pfaffian.polynomials import Polynomial
-from certune.pfaffian.programs import argmax, argsort, program
-from certune.pfaffian.trace import BranchLimitError, ObservedComplexity, Trace, trace
-from certune.pfaffian.vectors import Vector, vector
+from certune.pfaffian.expressions.functions import (
+    atan,
+    exp,
+    log,
+    power,
+    sigmoid,
+    softplus,
+    sqrt,
+    tanh,
+)
+from certune.pfaffian.expressions.normal_form import is_zero
+from certune.pfaffian.expressions.polynomials import Polynomial
+from certune.pfaffian.expressions.vectors import Vector, vector
+from certune.pfaffian.programs.program import argmax, argsort, program
+from certune.pfaffian.programs.trace import BranchLimitError, ObservedComplexity, Trace, trace
+from certune.pfaffian.signs.arrangement import Arrangement, count_regions
 
 __all__ = [
     "Arrangement",

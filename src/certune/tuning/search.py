@@ -4,7 +4,7 @@ The utility of each instance is an exact function of the parameter: piecewise co
 on pieces up to a stated error. Their average is the quantity to maximise, so its maximum is the
 global optimum on the instances (empirical risk minimisation), and the bounds of all other pieces
 are the proof.
-Several parameters are tuned by :mod:`certune.tuning.space_search`.
+Several parameters are tuned by :mod:`certune.tuning.space.search`.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from certune.dual import DualFunction
 from certune.errors import NothingFinishedError, ParameterError, TuningError
 from certune.families.base import Family
 from certune.stages import stage
-from certune.tuning.choice import Choice, Slices
-from certune.tuning.choice_result import ChoiceResult
-from certune.tuning.choice_search import tune_choice
-from certune.tuning.cost import forecast, learn_costs, warn_of_memory, warn_of_time
+from certune.tuning.choice.choice import Choice, Slices
+from certune.tuning.choice.result import ChoiceResult
+from certune.tuning.choice.search import tune_choice
 from certune.tuning.instances import checked_family, checked_instances
-from certune.tuning.line_result import LineTuningResult
-from certune.tuning.line_run import LineRun
-from certune.tuning.log import RunLog, header
-from certune.tuning.progress import Callback
-from certune.tuning.result import TuningResult
-from certune.tuning.run_store import opened_store
-from certune.tuning.search_steps import opened_steps
-from certune.tuning.space_search import SpaceOptions, check_search_options, tune_space
+from certune.tuning.line.result import LineTuningResult
+from certune.tuning.line.run import LineRun
+from certune.tuning.outcome.result import TuningResult
+from certune.tuning.space.search import SpaceOptions, check_search_options, tune_space
 from certune.tuning.status import Status
-from certune.tuning.workplace import RunOptions, with_result
+from certune.tuning.work.cost import forecast, learn_costs, warn_of_memory, warn_of_time
+from certune.tuning.work.log import RunLog, header
+from certune.tuning.work.progress import Callback
+from certune.tuning.work.run_store import opened_store
+from certune.tuning.work.search_steps import opened_steps
+from certune.tuning.work.workplace import RunOptions, with_result
 
 
 @overload

@@ -19,13 +19,13 @@ from certune.runs.directory import FUNCTIONS, read_events, what_else
 from certune.runs.journal import DamagedError
 from certune.space import Segment
 from certune.space.values import shown_setting
-from certune.tuning.progress import upper_bound_of
+from certune.tuning.proof.verification import AnyCertificate, load_certificate
 from certune.tuning.schema import criterion_from, segment_from, written
-from certune.tuning.search_steps import exactly, number_from, setting_from
 from certune.tuning.status import Status
-from certune.tuning.stream_result import StoredStream, load_stream
-from certune.tuning.stream_sums import BLOCKS, StreamSums
-from certune.tuning.verification import AnyCertificate, load_certificate
+from certune.tuning.stream.result import StoredStream, load_stream
+from certune.tuning.stream.sums import BLOCKS, StreamSums
+from certune.tuning.work.progress import upper_bound_of
+from certune.tuning.work.search_steps import exactly, number_from, setting_from
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,8 +16,8 @@ from typing import Any
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
 from certune.families.programs.fields import check_type, exact_numbers, over_range
-from certune.pfaffian.functions import power
-from certune.pfaffian.programs import argsort
+from certune.pfaffian.expressions.functions import power
+from certune.pfaffian.programs.program import argsort
 
 
 @dataclass(frozen=True, init=False)

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from certune.box import Box
 from certune.families.base import BoxBound
-from certune.pfaffian.expressions import Expression, constant, parameter
-from certune.pfaffian.outcomes import Knowledge, Outcomes, outcomes_on_box
-from certune.pfaffian.programs import Parameters, Program
-from certune.pfaffian.ranges import Range, ends_given
+from certune.pfaffian.expressions.expression import Expression, constant, parameter
+from certune.pfaffian.programs.outcomes import Knowledge, Outcomes, outcomes_on_box
+from certune.pfaffian.programs.program import Parameters, Program
+from certune.pfaffian.signs.ranges import Range, ends_given
 from certune.space import Simplex
 
 MOST_PATHS = 32  # a box with more paths is better cut

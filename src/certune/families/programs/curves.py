@@ -14,9 +14,9 @@ from typing import NamedTuple
 from certune.dual import PiecewisePolynomial
 from certune.errors import CertuneError, UndecidedError
 from certune.exact.dyadics import simplest
-from certune.pfaffian.expressions import Expression
-from certune.pfaffian.series import Polynomial, bounds_on, constant_on, polynomial_on
-from certune.pfaffian.sweep import Piece
+from certune.pfaffian.expressions.expression import Expression
+from certune.pfaffian.expressions.series import Polynomial, bounds_on, constant_on, polynomial_on
+from certune.pfaffian.programs.sweep import Piece
 
 MOST_PARTS = 10_000
 

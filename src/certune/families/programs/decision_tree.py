@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 from certune.deadline import check_time
 from certune.errors import InputError
-from certune.pfaffian.calculus import substitute
-from certune.pfaffian.decisions import (
+from certune.pfaffian.expressions.calculus import substitute
+from certune.pfaffian.expressions.definedness import NO_VALUE
+from certune.pfaffian.expressions.expression import Expression
+from certune.pfaffian.programs.decisions import (
     Oracle,
     Relation,
     deciding,
     outside_programs,
     unless_failed,
 )
-from certune.pfaffian.definedness import NO_VALUE
-from certune.pfaffian.expressions import Expression
-from certune.pfaffian.programs import argsort, exact_number
+from certune.pfaffian.programs.program import argsort, exact_number
 
 
 class Question(NamedTuple):

@@ -36,21 +36,21 @@ from certune.families.programs.structure import (
     structure_of_slices,
 )
 from certune.families.reach import reach
-from certune.pfaffian.definedness import NO_VALUE, UndefinedError
-from certune.pfaffian.domains import along as parameters_along
-from certune.pfaffian.evaluation import nearest_float
-from certune.pfaffian.expressions import Expression, as_expression
-from certune.pfaffian.following import followed
-from certune.pfaffian.programs import (
+from certune.pfaffian.expressions.definedness import NO_VALUE, UndefinedError
+from certune.pfaffian.expressions.evaluation import nearest_float
+from certune.pfaffian.expressions.expression import Expression, as_expression
+from certune.pfaffian.programs.domains import along as parameters_along
+from certune.pfaffian.programs.following import followed
+from certune.pfaffian.programs.program import (
     Parameters,
     Program,
     exact_number,
     run_at_point,
     run_on_floats,
 )
+from certune.pfaffian.programs.sweep import Piece, Sweep, sweep
+from certune.pfaffian.programs.trace import Trace, trace
 from certune.pfaffian.structure import PiecewiseStructure
-from certune.pfaffian.sweep import Piece, Sweep, sweep
-from certune.pfaffian.trace import Trace, trace
 from certune.space import Categorical, Integer, Parameter, ParameterSpace, Real, Segment
 
 # The smallest tolerance, relative to the largest utility, that polynomials with float
@@ -390,7 +390,7 @@ class ProgramFamily(Family):
         return None if found is None else (float(found), found.error)
 
     def trace(self, instance: Any, domain: Any = None, **options: Any) -> Trace:
-        """Return the computation tree of an instance; see `certune.pfaffian.trace`.
+        """Return the computation tree of an instance; see `certune.pfaffian.programs.trace`.
 
         Parameters
         ----------
@@ -399,7 +399,7 @@ class ProgramFamily(Family):
         domain : Segment, ParameterSpace or mapping, optional
             Where to trace, by default the whole parameter space.
         **options
-            ``limit``, ``boxes``, ``timeout`` and ``progress`` of `certune.pfaffian.trace`.
+            ``limit``, ``boxes``, ``timeout`` and ``progress`` of `certune.pfaffian.programs.trace`.
         """
         self._refuse_discrete("a trace")
         return trace(self._follow, instance, self._space if domain is None else domain, **options)

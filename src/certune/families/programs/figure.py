@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from certune.pfaffian.chains import Chain
-from certune.pfaffian.expressions import Expression, parameters
-from certune.pfaffian.functions import exp, log, sqrt
+from certune.pfaffian.chains.chain import Chain
+from certune.pfaffian.expressions.expression import Expression, parameters
+from certune.pfaffian.expressions.functions import exp, log, sqrt
 
 FIGURE_DOMAIN = {"a1": (0.1, 10.0), "a2": (0.1, 10.0)}
 """The part of the plane that is looked at; roots and logarithms need positive parameters."""

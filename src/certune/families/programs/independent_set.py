@@ -17,8 +17,8 @@ from certune.checks import as_list
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
 from certune.families.programs.fields import check_type, exact_numbers, indices, over_range
-from certune.pfaffian.functions import power
-from certune.pfaffian.programs import argmax
+from certune.pfaffian.expressions.functions import power
+from certune.pfaffian.programs.program import argmax
 from certune.space import ParameterSpace
 
 Range = tuple[float, float]

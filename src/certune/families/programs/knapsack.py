@@ -18,14 +18,14 @@ from certune.checks import as_fraction, as_list
 from certune.errors import InputError
 from certune.families.programs.family import ProgramFamily
 from certune.families.programs.fields import over_range
-from certune.pfaffian.programs import argsort
+from certune.pfaffian.expressions.vectors import Vector, vector
+from certune.pfaffian.programs.program import argsort
 from certune.pfaffian.structure import (
     LineCount,
     PiecewiseStructure,
     PredicateCount,
     whole_number,
 )
-from certune.pfaffian.vectors import Vector, vector
 from certune.space import Real
 
 Number = int | float | Fraction

@@ -19,7 +19,7 @@ from certune.errors import ParameterError
 from certune.families.linkage.instance import ClusteringInstance
 from certune.families.linkage.objective import Objective
 from certune.families.linkage.utility import hamming
-from certune.pfaffian.functions import log
+from certune.pfaffian.expressions.functions import log
 
 Cluster = tuple[int, ...]
 

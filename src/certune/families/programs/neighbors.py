@@ -19,7 +19,7 @@ from certune.checks import as_array, as_list
 from certune.errors import InputError, ParameterError
 from certune.families.programs.family import ProgramFamily
 from certune.families.programs.fields import over_range
-from certune.pfaffian.functions import exp
+from certune.pfaffian.expressions.functions import exp
 from certune.space import Real
 
 

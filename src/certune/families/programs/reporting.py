@@ -23,11 +23,11 @@ from certune.errors import InputError, ParameterError
 from certune.families.base import Family
 from certune.families.programs.decision_tree import DecisionTree, Question, Recorder
 from certune.families.programs.family import ProgramFamily
-from certune.pfaffian.decisions import current_oracle, outside_programs
-from certune.pfaffian.expressions import Expression, as_expression, parameter
-from certune.pfaffian.following import followed
-from certune.pfaffian.plain import PlainFloat
-from certune.pfaffian.programs import Parameters, argmax, argsort
+from certune.pfaffian.expressions.expression import Expression, as_expression, parameter
+from certune.pfaffian.expressions.plain import PlainFloat
+from certune.pfaffian.programs.decisions import current_oracle, outside_programs
+from certune.pfaffian.programs.following import followed
+from certune.pfaffian.programs.program import Parameters, argmax, argsort
 from certune.pfaffian.structure import PiecewiseStructure
 from certune.space import Parameter, ParameterSpace, Segment, Simplex
 

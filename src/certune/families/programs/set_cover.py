@@ -22,8 +22,8 @@ from certune.families.programs.fields import (
     over_range,
     whole_numbers,
 )
-from certune.pfaffian.functions import power
-from certune.pfaffian.programs import argmax
+from certune.pfaffian.expressions.functions import power
+from certune.pfaffian.programs.program import argmax
 
 
 @dataclass(frozen=True, init=False)

@@ -9,8 +9,8 @@ from typing import Any
 
 from certune.deadline import TimeIsUp, now, until
 from certune.errors import CertuneError, InputError, ParameterError
-from certune.pfaffian.expressions import parameter
-from certune.pfaffian.generic import (
+from certune.pfaffian.expressions.expression import parameter
+from certune.pfaffian.programs.generic import (
     GenericCounts,
     GenericLimitError,
     Shape,
@@ -18,9 +18,9 @@ from certune.pfaffian.generic import (
     generic_counts,
     shape_of,
 )
-from certune.pfaffian.programs import Program
+from certune.pfaffian.programs.program import Program
+from certune.pfaffian.programs.trace import Trace
 from certune.pfaffian.structure import PiecewiseStructure, PredicateCount
-from certune.pfaffian.trace import Trace
 from certune.space import ParameterSpace, Simplex
 
 _SMALLEST = 2

@@ -1,0 +1,1 @@
+"""Pfaffian chains: found, kept small, and proved."""

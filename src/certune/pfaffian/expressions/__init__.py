@@ -1,0 +1,1 @@
+"""Expressions in parameters: their graph, their rules, their values."""

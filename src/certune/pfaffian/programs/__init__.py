@@ -1,0 +1,1 @@
+"""Programs: followed along lines and on boxes, and traced whole."""

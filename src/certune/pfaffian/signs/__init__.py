@@ -1,0 +1,1 @@
+"""The signs of functions on lines and on boxes."""

@@ -1,0 +1,1 @@
+"""One parameter: exact functions along a line, and their optimum."""

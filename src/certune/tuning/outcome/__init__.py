@@ -1,0 +1,1 @@
+"""What a result says: optima, evaluations, guarantees, and choices by a rule."""

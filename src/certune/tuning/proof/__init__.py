@@ -1,0 +1,1 @@
+"""Certificates, what they claim, and how they are verified."""

@@ -1,0 +1,1 @@
+"""Several parameters: branch and bound over boxes, and maps of two parameters."""

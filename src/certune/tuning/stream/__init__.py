@@ -1,0 +1,1 @@
+"""Instances that arrive one after the other and are not kept."""

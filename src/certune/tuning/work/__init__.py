@@ -1,0 +1,1 @@
+"""How the work is done: workers, interrupts, progress, cost, and what a run keeps."""
