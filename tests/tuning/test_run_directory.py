@@ -216,7 +216,7 @@ def test_a_file_in_the_way_is_said(family, tmp_path):
     with pytest.raises(ct.InputError, match="cannot keep a run in .*; choose another folder"):
         ct.tune(family, INSTANCES, run_dir=tmp_path / "file")
     (tmp_path / "functions").write_text("")
-    with pytest.raises(ct.InputError, match=r"functions is no folder; choose another folder"):
+    with pytest.raises(ct.InputError, match=r"functions is not a folder; choose another folder"):
         ct.tune(family, INSTANCES, run_dir=tmp_path)
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     with pytest.raises(

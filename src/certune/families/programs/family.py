@@ -265,10 +265,9 @@ class ProgramFamily(Family):
         values = Parameters(parameters) | self._settings
         for item in stepped:
             if isinstance(item, Integer):
-                values[item.name] = math.floor(parameters[item.name] + Fraction(1, 2))
+                values[item.name] = _next_whole(parameters[item.name])
             elif item is self._stepped:
-                place = math.floor(parameters[item.name] + Fraction(1, 2))
-                values[item.name] = item.values[place]
+                values[item.name] = item.values[_next_whole(parameters[item.name])]
             else:
                 values[item.name] = _setting(item, parameters[item.name])
         return Parameters(values)
@@ -353,7 +352,7 @@ class ProgramFamily(Family):
         """Return the setting of the whole family that a point of this slice stands for."""
         values = {**params, **self._settings}
         if self._stepped is not None:
-            number = math.floor(Fraction(params[self._stepped.name]) + Fraction(1, 2))
+            number = _next_whole(Fraction(params[self._stepped.name]))
             is_whole = isinstance(self._stepped, Integer)
             values[self._stepped.name] = number if is_whole else self._stepped.values[number]
         return values
@@ -581,8 +580,12 @@ class ProgramFamily(Family):
                 continue
             lower, upper = found.enclose_exact(t)
             if upper - lower <= self.tolerance:
+                params: dict[str, Any] = dict(segment.at(t))
+                for item in self._space.discrete:
+                    if isinstance(item, Integer):
+                        params[item.name] = _next_whole(Fraction(params[item.name]))
                 with suppress(UndefinedError):
-                    self.check_on_floats(instance, segment.at(t), (lower + upper) / 2)
+                    self.check_on_floats(instance, params, (lower + upper) / 2)
 
     def _dual(self, instance: Any, segment: Segment) -> PiecewiseFunction | PiecewisePolynomial:
         found = self._sweep(instance, segment)
@@ -725,6 +728,11 @@ class ProgramFamily(Family):
                 f"[{self._low}, {self._high}]; pass utility_range="
             )
         return min(max(number, self._low), self._high)
+
+
+def _next_whole(number: Any) -> Any:
+    """Return the whole number next to a number; halves go up."""
+    return math.floor(number + Fraction(1, 2))
 
 
 def _words(settings: Mapping[str, Any], spelled: Callable[[Any], str]) -> str:
