@@ -381,6 +381,8 @@ def main():
     options = parser.parse_args()
     if options.work:
         return work(options.work, options.largest, options.workers)
+    # A job in the background of a shell is told to ignore Ctrl-C, and would hand that on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rng = random.Random(options.seed)
     times = {kind: [] for kind in options.only}
     faults = late = 0
