@@ -260,3 +260,24 @@ def test_the_path_has_the_coefficients():
         path, model = family.path(GOOD), family.solve(GOOD, 0.02)
         np.testing.assert_allclose(path.at(0.02)[:3], model.coef, atol=1e-7)
         assert path.n_steps > 0
+
+
+@pytest.mark.parametrize("seed", [0, 5, 9])
+@pytest.mark.parametrize("metric", ["accuracy", "balanced-accuracy", "roc-auc"])
+def test_exact_ties_end_before_the_coefficient_that_breaks_them(seed, metric):
+    """The lam of an event is known up to roundings; what is proved must not reach up to it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(14, 3))
+    y = (X @ rng.normal(size=3) + 0.5 * rng.normal(size=14) > 0).astype(int)
+    y[:2] = 0, 1
+    X_val, y_val = rng.integers(-1, 2, (6, 3)).astype(float), rng.integers(0, 2, 6)
+    y_val[:2] = 0, 1
+    instance = ct.ClassificationInstance(X, y, X_val, y_val)
+    family = ct.RegularizedLogistic(
+        "l1", lam=(1e-3, 1.0), metric=metric, fit_intercept=metric == "roc-auc" and seed == 9
+    )
+    result = ct.tune(family, [instance])
+    for start, stop in zip(result.landscape.starts, result.landscape.stops, strict=True):
+        for lam in (float(start), float(stop)):
+            assert family.run(instance, {"lam": lam}) == result.landscape(lam)
+    assert ct.verify(result.certificate, family, [instance]).n_runs > 0

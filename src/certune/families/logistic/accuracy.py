@@ -11,6 +11,7 @@ zero. Just below it they are too small for any polynomial, but their signs are k
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -30,6 +31,9 @@ FloatArray = npt.NDArray[np.float64]
 
 Intervals = list[tuple[float, float]]
 Parts = list[tuple[float, float, int]]
+
+# Error of the lam of an event: ten times what `certune.families.logistic.events` tells apart.
+EVENT_REACH = 1e-10
 
 
 def right_share(
@@ -234,6 +238,9 @@ def stacked(path: CoefficientPath, polynomials: FloatArray, errors: FloatArray) 
 def certain_signs(margins: PolynomialPieces, zero_is_right: npt.NDArray[np.bool_]) -> list[Parts]:
     """Return for each row where its answer is certain: 1 where it is positive, else 0.
 
+    Pieces end at events of the path, whose lam is known up to `EVENT_REACH`, relatively. An answer
+    that begins or ends there, as that of an exact tie, is certain only beyond it.
+
     Parameters
     ----------
     margins : PolynomialPieces
@@ -255,12 +262,38 @@ def certain_signs(margins: PolynomialPieces, zero_is_right: npt.NDArray[np.bool_
         open_ = cells.chosen(~(right | wrong))
         cells = halves(margins, open_.chosen(~resolved(margins, open_)))
     right_parts, wrong_parts = (_by_row(margins, found[key], n_pieces) for key in (True, False))
+    starts, high = margins.starts[:n_pieces].tolist(), float(margins.stops[n_pieces - 1])
     return [
-        sorted(
-            [(*part, 1) for part in right_parts[row]] + [(*part, 0) for part in wrong_parts[row]]
+        _apart_at_events(
+            sorted(
+                [(*part, 1) for part in right_parts[row]]
+                + [(*part, 0) for part in wrong_parts[row]]
+            ),
+            starts,
+            high,
         )
         for row in range(n_rows)
     ]
+
+
+def _apart_at_events(parts: Parts, starts: list[float], high: float) -> Parts:
+    """Return parts without what is closer to an event than it is known, where they end there."""
+    separated = []
+    for start, stop, answer in parts:
+        for event in _events_near(start, starts) if start > starts[0] else []:
+            start = max(start, event * (1.0 + EVENT_REACH))
+        for event in _events_near(stop, starts) if stop < high else []:
+            stop = min(stop, event * (1.0 - EVENT_REACH))
+        if start <= stop:
+            separated.append((start, stop, answer))
+    return separated
+
+
+def _events_near(place: float, starts: list[float]) -> list[float]:
+    """Return the ends of pieces inside the range that are as good as at a place."""
+    first = bisect_left(starts, place * (1.0 - EVENT_REACH), lo=1)
+    last = bisect_left(starts, place * (1.0 + EVENT_REACH), lo=first)
+    return starts[first:last]
 
 
 def _by_row(

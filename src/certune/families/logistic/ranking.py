@@ -36,8 +36,6 @@ IndexArray = npt.NDArray[np.intp]
 
 # Numbers of the polynomials of pairs that are looked at together: about 100 MB.
 TOGETHER = 12_000_000
-# Error of the lam of an event: ten times what `certune.families.logistic.events` tells apart.
-EVENT_REACH = 1e-10
 
 
 @dataclass(frozen=True)
@@ -153,10 +151,10 @@ def area_dual(
     for start in range(0, pairs.above.size, many):
         part = pairs.chosen(np.arange(start, min(start + many, pairs.above.size)))
         polynomials, ties = _differences(path, data, part, decisions, errors)
-        wins = apart_at_events(certain_signs(polynomials, np.zeros(ties.size, dtype=bool)))
+        wins = certain_signs(polynomials, np.zeros(ties.size, dtype=bool))
         strict += wins
         if ties.any():
-            weak += apart_at_events(certain_signs(polynomials, np.ones(ties.size, dtype=bool)))
+            weak += certain_signs(polynomials, np.ones(ties.size, dtype=bool))
         else:
             weak += wins
 
@@ -168,26 +166,6 @@ def area_dual(
     low, high = float(path.starts[0]), float(path.stops[-1])
     counted = weighted_count([*strict, *weak], pairs.sizes * 2, low, high, answers)
     return counted * Fraction(1, 2 * pairs.total)
-
-
-def apart_at_events(certain: list[Parts]) -> list[Parts]:
-    """Leave a gap where answers change at the very end of a piece.
-
-    A tie ends where a coefficient enters, and the lam of such an event is known up to
-    `EVENT_REACH`, relatively.
-    """
-    separated = []
-    for parts in certain:
-        kept: Parts = []
-        for place, (start, stop, answer) in enumerate(parts):
-            if place and parts[place - 1][1] == start:
-                start *= 1.0 + EVENT_REACH
-            if place + 1 < len(parts) and parts[place + 1][0] == stop:
-                stop *= 1.0 - EVENT_REACH
-            if start <= stop:
-                kept.append((start, stop, answer))
-        separated.append(kept)
-    return separated
 
 
 def _unsigned(data: TrainingData) -> FloatArray:

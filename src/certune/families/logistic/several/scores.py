@@ -26,7 +26,7 @@ from certune.families.logistic.instance import ClassificationInstance
 from certune.families.logistic.metric import Metric, Solver
 from certune.families.logistic.panels import Quantity
 from certune.families.logistic.path import CoefficientPath, Solution
-from certune.families.logistic.ranking import TOGETHER, Pairs, apart_at_events
+from certune.families.logistic.ranking import TOGETHER, Pairs
 from certune.families.logistic.several.certain import all_of
 from certune.families.logistic.several.classes import SeveralClasses
 from certune.families.logistic.utility import REMEDY, UNIT, followed
@@ -166,8 +166,6 @@ class RightShare(Metric[SeveralClasses]):
             same = own[:, None] == np.arange(n_classes)
             first = own[:, None] < np.arange(n_classes)
             parts = certain_signs(stacked(path, ahead[~same], known[~same]), first[~same])
-            if data.shared.penalty == "l1":
-                parts = apart_at_events(parts)
             for place in range(0, len(parts), n_classes - 1):
                 certain.append(all_of(parts[place : place + n_classes - 1], low, high))
 
@@ -231,10 +229,10 @@ class MeanArea(Metric[SeveralClasses]):
             tied = _tied(path.columns, data, above, below)
             apart[tied], known[tied] = 0.0, 0.0
             polynomials = stacked(path, apart, known)
-            wins = apart_at_events(certain_signs(polynomials, np.zeros(above.size, dtype=bool)))
+            wins = certain_signs(polynomials, np.zeros(above.size, dtype=bool))
             strict += wins
             if tied.any():
-                wins = apart_at_events(certain_signs(polynomials, np.ones(above.size, dtype=bool)))
+                wins = certain_signs(polynomials, np.ones(above.size, dtype=bool))
             weak += wins
 
         def answers(lam: float) -> npt.NDArray[np.int64]:
