@@ -128,6 +128,15 @@ def test_rounds_end_with_the_data_and_have_whole_ticks(browser, page):
         assert ticks[-2] <= 36
 
 
+@pytest.mark.parametrize("page", ["tuning"], indirect=True)
+def test_the_learning_curve_has_ticks_between_its_ends(browser, page):
+    browser.get(page)
+    (axis,) = option_of(browser, "learning")["xAxis"]
+    ticks = axis["axisLabel"]["customValues"]
+    assert ticks[0] == axis["min"] and ticks[-1] == axis["max"] and len(ticks) >= 3
+    assert all(tick == round(tick) for tick in ticks)
+
+
 @pytest.mark.parametrize("page", ["map"], indirect=True)
 def test_neighbouring_optimal_cells_look_like_one_region(browser, page):
     browser.get(page)

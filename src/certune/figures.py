@@ -23,6 +23,8 @@ HARDLY_A_DECADE = 0.5
 OUT_OF_VIEW = ", out of view"
 # A legend of a figure has so many columns, and at most this share of the height.
 MOST_COLUMNS, LEGEND_SHARE = 4, 0.25
+# Of the height of a figure, what a label beside its only axes may take.
+LABEL_SHARE = 0.6
 # Letters at which the name in a legend that is too wide is wrapped at the least.
 SHORTEST_LINE = 12
 LEGEND_SIZES = ("small", "x-small", "xx-small")

@@ -38,6 +38,23 @@ def test_regret_may_be_zero_and_without_bound():
     assert set(lines_of(ax)) == {"regret, exact", "slope −1/2"}
 
 
+@pytest.mark.parametrize(("width", "height"), [(8, 4.8), (5, 3), (4, 3), (3, 4)])
+@pytest.mark.parametrize("regrets", [[0.5, 3, 9], [0.5, 4, 45], [0.01, 1, 40]])
+def test_the_legend_of_the_regret_hides_no_curve(width, height, regrets):
+    bounds = [3 * regret + 1 for regret in regrets]
+    drawn = regret_figure(ROUNDS, regrets, regrets, bounds, title="Regret of exponential-weights")
+    drawn.set_size_inches(width, height)
+    drawn.draw_without_rendering()
+    [ax], [legend] = drawn.axes, drawn.legends
+    assert len(legend.get_texts()) == 4
+    box = legend.get_window_extent()
+    assert not ax.get_tightbbox().overlaps(box)
+    for item in (box, drawn._suptitle.get_window_extent(), ax.yaxis.label.get_window_extent()):
+        assert item.x0 >= -1 and item.x1 <= drawn.bbox.x1 + 1
+        assert item.y0 >= -1 and item.y1 <= drawn.bbox.y1 + 1
+    assert ax.get_window_extent().height > 0.3 * drawn.bbox.height
+
+
 def test_density_is_drawn_through_time():
     positions, densities = np.linspace(0.1, 0.9, 5), np.arange(15.0).reshape(3, 5)
     drawn = density_figure(ROUNDS, positions, densities, "alpha", best=(0.4, 0.5))
@@ -53,8 +70,11 @@ def test_density_is_drawn_through_time():
 def test_dispersion_is_drawn_for_all_widths():
     sizes, widths = np.array([10, 100]), np.array([0.01, 0.1])
     counts, fitted = np.array([[1, 2], [3, 12]]), np.ones((2, 2))
-    [ax] = dispersion_figure(sizes, widths, counts, fitted).axes
+    drawn = dispersion_figure(sizes, widths, counts, fitted)
+    drawn.draw_without_rendering()
+    [ax] = drawn.axes
     lines = lines_of(ax)
+    assert {"10", "100"} <= {label.get_text() for label in ax.get_xticklabels()}
     assert lines["0.1"].get_ydata().tolist() == [2, 12]
     assert lines["0.01"].get_ydata().tolist() == [1, 3]
 

@@ -12,6 +12,7 @@ import numpy as np
 from certune.aggregates import Criterion
 from certune.dual import DualFunction, PiecewiseFunction
 from certune.figures import (
+    LABEL_SHARE,
     fit_headline,
     fit_label,
     fit_legend,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_PLACES = 800
-# Of the height of a figure, what a label beside its only axes may take.
-LABEL_SHARE = 0.6
 
 
 @dataclass(frozen=True)

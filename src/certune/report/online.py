@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from certune.figures import count_rounds, figure_size, is_dark, mark_decades, save_figure
+from certune.figures import (
+    LABEL_SHARE,
+    count_rounds,
+    fit_headline,
+    fit_label,
+    fit_legend,
+    fitting_figure,
+    is_dark,
+    legend_below,
+    mark_decades,
+    save_figure,
+)
 from certune.report.landscape import HEAT_COLOURS, LINE_COLOUR, LINE_COLOUR_ON_DARK
 
 if TYPE_CHECKING:
@@ -82,7 +93,9 @@ def regret_figure(
     count_rounds(ax.xaxis)
     ax.set_xlabel("rounds")
     ax.set_ylabel("regret per round")
-    ax.legend(frameon=False, fontsize="small")
+    # Falling curves leave no corner that is free in every run.
+    handles, labels = ax.get_legend_handles_labels()
+    legend_below(figure, handles, labels, "small", len(labels))
     return save_figure(figure, path)
 
 
@@ -193,6 +206,7 @@ def dispersion_figure(
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(bottom=0.8, top=1.6 * float(sizes[-1]))
+    count_rounds(ax.xaxis)
     ax.set_xlabel("functions T")
     ax.set_ylabel("D(T, width)")
     ax.legend(
@@ -203,9 +217,12 @@ def dispersion_figure(
 
 
 def _new_figure(title: str) -> tuple[Figure, Any]:
-    from matplotlib.figure import Figure
+    def fit(figure: Any) -> None:
+        fit_headline(figure._suptitle, 0.97 * figure.bbox.width)
+        fit_legend(figure, *ax.get_legend_handles_labels())
+        fit_label(ax.yaxis.label, LABEL_SHARE * figure.bbox.height)
 
-    figure = Figure(figsize=figure_size((8.0, 4.8)), layout="constrained")
+    figure = fitting_figure((8.0, 4.8), fit)
     ax = figure.add_subplot()
     figure.suptitle(title, fontsize="large", fontweight="bold")
     for side in ("top", "right"):

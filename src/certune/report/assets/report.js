@@ -1,6 +1,6 @@
 "use strict";
 (function () {
-  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, tooltip, zoom, chart, draw, heat, bounds, lines, legend, marks, shade } = certune;
+  const { findings, axis, shown, escaped, colour, narrow, points, valueAt, axisStyle, parameterAxis, countAxis, tooltip, zoom, chart, draw, heat, bounds, lines, legend, marks, shade } = certune;
   const up = findings.greater_is_better;
 
   // The landscape, with instances that the reader asks for.
@@ -157,7 +157,7 @@
       lineStyle: { color: colour(shade), width: 2.5 }, itemStyle: { color: colour(shade) } });
     return lines(["on the tuning instances", "on others"],
       [line("on the tuning instances", tuning, "optimum", "rect"), line("on others", held_out, "line", "circle")],
-      axisStyle({ type: "log", name: "tuning instances", nameLocation: "middle", nameGap: 28, min: Math.min(...sizes), max: Math.max(...sizes) }), findings.score);
+      countAxis("tuning instances", Math.min(...sizes), Math.max(...sizes), true), findings.score);
   });
   chart("history", () => {
     const line = (name, k, shade) => ({ name, type: "line", step: "end", showSymbol: false, data: findings.history.map((row) => [row[0], row[k]]),
