@@ -1,6 +1,7 @@
 """From files and frames to instances; what cannot be read is named, with a remedy."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
@@ -340,3 +341,87 @@ def test_a_first_column_without_a_name_is_an_index_and_no_feature(tmp_path, name
         asked = {"target": "kind", "features": ["index", "x"]}
         (found,) = ct.from_csv(tmp_path / "written.csv", **asked)
         assert found.points[:, 0].tolist() == [0, 1, 2, 3]
+
+
+DATES = np.array(["2020-01-01", "2020-01-02"] * 6, dtype="datetime64[D]")
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (DATES, "row 0, column 'x': 2020-01-01 is a time, no number: make numbers"),
+        (list(DATES.tolist()), "row 0, column 'x': 2020-01-01 is a time, no number"),
+        (DATES - DATES[0], "row 0, column 'x': 0 days is a time, no number"),
+        (pd.Series(DATES).dt.tz_localize("UTC"), "is a time, no number"),
+        (1j * np.arange(12), "row 0, column 'x': 0j is a complex number"),
+        (pd.Series([1.0] + [[1, 2]] * 11), r"row 1, column 'x': \[1, 2\] is a list of values"),
+        (pd.Series([[1, 2]] * 12), r"row 0, column 'x': \[1, 2\] is a list of values"),
+        (pd.Series([1, -(10**400)] * 6, dtype=object), "row 1, column 'x': -inf is not finite"),
+    ],
+)
+def test_cells_that_are_neither_numbers_nor_categories_are_named(cells, message):
+    frame = {"x": cells, "y": [0, 1] * 6}
+    with pytest.raises(ct.InputError, match=message):
+        ct.from_frame(frame, target="y", task="classification", cv=2)
+
+
+def test_dates_may_be_named_as_categories():
+    frame = {"x": DATES, "y": [0, 0, 1, 1] * 3}
+    first, _ = ct.from_frame(frame, target="y", task="classification", cv=2, categorical=["x"])
+    assert np.unique(first.X, axis=0).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
+def test_targets_too_large_for_a_double_are_no_words():
+    frame = {"x": range(12), "y": [1, 10**400] * 6}
+    with pytest.raises(ct.InputError, match="row 1, column 'y': inf is not finite"):
+        ct.from_frame(frame, target="y", task="regression", cv=2)
+    frame["y"] = [1e200, -1e200] * 6
+    with pytest.raises(ct.InputError, match=r"fold 1: y has the value -?1e\+200 .* divide the tar"):
+        ct.from_frame(frame, target="y", task="regression", cv=2)
+
+
+def test_the_group_with_a_single_row_is_named_also_if_its_name_is_a_letter():
+    frame = {"x": range(9), "site": ["a"] * 8 + ["b"], "y": [0, 1, 0, 1, 0, 1, 0, 1, 1]}
+    with pytest.raises(ct.InputError, match=r"class '1' has 1 row, .* \(instance 'b'\)$"):
+        ct.from_frame(frame, target="y", group="site", task="classification", cv=2)
+
+
+class Lazy:
+    """Has columns that it does not give, as a lazy frame of polars."""
+
+    columns = ("x", "y")
+
+    def __getitem__(self, name):
+        raise TypeError("'LazyFrame' object is not subscriptable")
+
+
+def test_frames_that_give_no_cells_say_why():
+    with pytest.raises(ct.InputError, match=r"does not give its column 'x': .*collect a lazy"):
+        ct.from_frame(Lazy(), target="y")
+    with pytest.raises(ct.InputError, match="the data frame has columns but no rows"):
+        ct.from_frame({"x": [], "y": []}, target="y")
+    with pytest.raises(ct.InputError, match="same length, got 2 in 'x', 1 in 'y'"):
+        ct.from_frame({"x": [1, 2], "y": [0]}, target="y")
+
+
+def test_tables_of_arrow():
+    class Table:
+        columns = (np.arange(4.0), np.array([0, 1, 0, 1]))
+        column_names = ("x", "y")
+
+        def __getitem__(self, name):
+            return self.columns[self.column_names.index(name)]
+
+    first, _ = ct.from_frame(Table(), target="y", task="classification", cv=2)
+    assert first.X.tolist() == [[2.0], [3.0]]
+
+
+def test_folds_of_nothing_and_labels_that_are_none():
+    rows = np.arange(24.0).reshape(12, 2)
+    with pytest.raises(ct.InputError, match=r"cv has no folds, got \[\]"):
+        ct.folds(rows, [0, 1] * 6, [])
+    labels = pd.Series(["u", "v", None] * 4, dtype="string")
+    with pytest.raises(ct.InputError, match=r"^y has the value (<NA>|nan) in row 2 "):
+        ct.folds(rows, labels, 2)
+    with pytest.raises(ct.InputError, match=r"^y has the value inf in row 11 "):
+        ct.folds(rows, [0.0, 1.0] * 5 + [0.0, np.inf], 2, task="regression")

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import LeaveOneOut
 
@@ -106,3 +107,16 @@ def test_the_range_of_sigma_comes_from_the_data():
         ct.HarmonicLabeling.for_instances(instances, sigma=(1, 2))
     with pytest.raises(ct.InputError, match="got no instance"):
         ct.HarmonicLabeling.for_instances([])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["u", "v", -1] * 4,
+        np.array(["u", "v", -1] * 4, dtype=object),
+        pd.Series(["u", "v", None] * 4, dtype="string"),
+    ],
+)
+def test_words_beside_unknown_labels(y):
+    first, _ = ct.labeling_folds(np.arange(24.0).reshape(12, 2), y, 2)
+    assert first.class_names == ("u", "v") and len(first.scored) == 4

@@ -7,6 +7,8 @@ The rule, applied to all tables together so that every instance has the same fea
   their texts (one-hot, none is dropped);
 * a column that is mostly numbers with a few texts is refused, as are categorical columns with
   more than `MOST_CATEGORIES` values, which are names or dates rather than categories;
+* dates and durations are refused unless they are named as categories, and so are complex numbers
+  and lists;
 * missing values are refused.
 """
 
@@ -15,16 +17,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certune.data.table import Table, as_numbers, first_missing, is_missing, text_of
+from certune.data.table import Table, as_numbers, first_missing, is_container, is_missing, text_of
 from certune.errors import InputError, ParameterError
 from certune.suggestions import suggested
 
 MOST_CATEGORIES = 50
+# Also the times of pandas, which are of these types.
+TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 TRUTH_TEXTS = {"true": 1.0, "false": 0.0}
 REMEDY = "fill it in, drop the row, or leave the column out with features="
 
@@ -97,6 +102,7 @@ def encode(
     for name in names:
         for table in tables:
             _check_present(table, name)
+            _check_kind(table, name, coded=name in categorical)
         if name in categorical or not all(_is_numeric(table, name) for table in tables):
             categories[name] = _categories(tables, name)
     return Encoding(tuple(names), categories)
@@ -156,6 +162,32 @@ def _check_present(table: Table, name: str) -> None:
     absent = is_missing(table.column(name))
     if absent.any():
         raise InputError(f"{first_missing(table, name, absent)}; {REMEDY}")
+
+
+def _check_kind(table: Table, name: str, coded: bool) -> None:
+    """Raise for cells that are neither numbers nor categories."""
+    cells = table.column(name)
+    if table.is_file or cells.dtype.kind not in "OcmM":
+        return
+    for index, cell in enumerate(cells):
+        if is_container(cell):
+            raise InputError(
+                f"{table.place(index, name)}: {cell!r} is a {type(cell).__name__} of values, and a "
+                "feature is one number or text: give each value a column, or leave the column out "
+                "with features="
+            )
+        if isinstance(cell, (complex, np.complexfloating)):
+            raise InputError(
+                f"{table.place(index, name)}: {cell} is a complex number, and features are real: "
+                "give its real and imaginary part a column each, or leave the column out with "
+                "features="
+            )
+        if not coded and isinstance(cell, TIMES):
+            raise InputError(
+                f"{table.place(index, name)}: {cell} is a time, no number: make numbers of the "
+                "column, for example days since the first one, or texts, for a feature of 0 and 1 "
+                "for each, or leave the column out with features="
+            )
 
 
 def _is_numeric(table: Table, name: str) -> bool:

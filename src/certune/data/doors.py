@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -58,7 +59,7 @@ def from_frame(
     Parameters
     ----------
     frame : data frame or mapping
-        A data frame of pandas or polars, or columns by name.
+        A data frame of pandas or polars, a table of pyarrow, or columns by name.
     target : str
         Column with the label of every row: its true cluster or class.
     group : str, optional
@@ -284,7 +285,10 @@ def instances_of(samples: Sequence[Sample], task: str, options: dict[str, Any]) 
 def _located(text: str, source: str, group: str) -> str:
     """Return a message that names the source and the group."""
     told = text if text.startswith(source) else f"{source}: {text}"
-    return f"{told} (instance {group!r})" if group and group not in told else told
+    named = re.search(rf"(?:^|: ){re.escape(group)}(?:, fold \d+)?: ", told)
+    if not group or named or group == Path(source).stem:
+        return told
+    return f"{told} (instance {group!r})"
 
 
 def _groups(table: Table, group: str | None) -> list[tuple[str, NDArray[np.int64]]]:

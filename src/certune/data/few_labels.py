@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from certune.checks import as_labels
 from certune.data.folds import each_fold, features_of, splits
+from certune.data.table import has_no_value
 from certune.errors import InputError
 from certune.families.graph_ssl import LabelingInstance
 from certune.families.metrics import Metric
@@ -107,4 +108,7 @@ def _known(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def _is_unknown(label: Any) -> bool:
-    return label is None or label != label or (not isinstance(label, (str, bool)) and label == -1)
+    # NumPy makes the text "-1" of the number where other labels are texts.
+    if has_no_value(label) or (isinstance(label, str) and label == "-1"):
+        return True
+    return not isinstance(label, (str, bool)) and bool(label == -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from certune.checks import as_array, as_labels, is_whole
 from certune.data.columns import encode
 from certune.data.frame import as_table, is_frame
+from certune.data.table import has_no_value
 from certune.errors import InputError, ParameterError
 from certune.families.logistic import ClassificationInstance
 from certune.families.regression import RegressionInstance
@@ -105,10 +107,14 @@ def _check_rows(features: NDArray[np.float64], labels: NDArray[Any]) -> None:
             "0); impute or drop what is missing"
         )
     for row, label in enumerate(labels.tolist()):
-        # A missing number is not equal to itself.
-        if label is None or (isinstance(label, float) and label != label):
+        if has_no_value(label):
             raise InputError(
                 f"y has the value {label} in row {row} (counted from 0); drop rows without a label"
+            )
+        if isinstance(label, float) and math.isinf(label):
+            raise InputError(
+                f"y has the value {label} in row {row} (counted from 0); correct it, or drop the "
+                "row"
             )
 
 
@@ -177,9 +183,14 @@ def splits(
         )
     try:
         checked = check_cv(splitter, y, classifier=stratified)
-        return [(_rows(a, len(y)), _rows(b, len(y))) for a, b in checked.split(X, y, groups)]
+        found = [(_rows(a, len(y)), _rows(b, len(y))) for a, b in checked.split(X, y, groups)]
     except (TypeError, ValueError) as error:
         raise InputError(f"the rows cannot be divided into folds: {error}") from error
+    if not found:
+        raise InputError(
+            f"cv has no folds, got {cv!r}: pass a number of folds, or at least one pair of indices"
+        )
+    return found
 
 
 def _rows(part: Any, count: int) -> NDArray[np.int64]:

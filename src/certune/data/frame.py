@@ -20,6 +20,13 @@ def is_frame(candidate: object) -> bool:
     )
 
 
+def _names(frame: Any) -> list[Any]:
+    if isinstance(frame, Mapping):
+        return list(frame.keys())
+    # Tables of Arrow have their columns themselves where data frames have names.
+    return list(getattr(frame, "column_names", frame.columns))
+
+
 def as_table(frame: Any, source: str = SOURCE) -> Table:
     """Return a data frame, or a mapping of columns, as a table.
 
@@ -35,7 +42,7 @@ def as_table(frame: Any, source: str = SOURCE) -> Table:
             f"expected a data frame or a mapping of columns, got {type(frame).__name__}: use "
             "certune.folds for arrays, and certune.from_csv for files"
         )
-    names = list(frame.keys() if isinstance(frame, Mapping) else frame.columns)
+    names = _names(frame)
     if not names:
         raise InputError(f"{source} has no columns")
     for name in names:
@@ -44,13 +51,28 @@ def as_table(frame: Any, source: str = SOURCE) -> Table:
                 f"columns of {source} must have text as names, got {name!r}: rename them, for "
                 "example frame.columns = frame.columns.astype(str)"
             )
-    columns = {name: _cells(frame[name], name) for name in names}
+    columns = {name: _cells(_column(frame, name, source), name) for name in names}
     lengths = {len(cells) for cells in columns.values()}
-    if len(lengths) > 1 or lengths == {0}:
-        raise InputError(f"columns of {source} must have the same, positive length, got {lengths}")
+    if len(lengths) > 1:
+        raise InputError(
+            f"columns of {source} must have the same length, got "
+            + ", ".join(f"{len(cells)} in {name!r}" for name, cells in columns.items())
+        )
+    if lengths == {0}:
+        raise InputError(f"{source} has columns but no rows: see what filtered them out")
     index = getattr(frame, "index", None)
     rows = np.arange(lengths.pop()) if index is None or callable(index) else np.asarray(index)
     return Table(source, columns, rows)
+
+
+def _column(frame: Any, name: str, source: str) -> Any:
+    try:
+        return frame[name]
+    except TypeError as error:
+        raise InputError(
+            f"{source} does not give its column {name!r}: {error}; collect a lazy frame first, as "
+            "in frame.collect()"
+        ) from error
 
 
 def _cells(column: Any, name: str) -> np.ndarray:

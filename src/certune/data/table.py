@@ -6,6 +6,7 @@ column is for. Every message about a cell names the source, the row and the colu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,23 +90,34 @@ def is_missing(cells: Cells) -> NDArray[np.bool_]:
         return np.isnan(cells)
     if cells.dtype.kind in "mM":
         return np.isnat(cells)
-    try:
-        return np.isnan(np.array(cells.tolist(), dtype=np.float64))
-    except (TypeError, ValueError, OverflowError):
-        pass
+    numbers = _all_numbers(cells)
+    if numbers is not None:
+        return np.isnan(numbers)
     return np.fromiter(map(_is_missing, cells), dtype=bool, count=len(cells))
 
 
 def _is_missing(cell: Any) -> bool:
     if isinstance(cell, str):
         return cell.strip().lower() in MISSING_TEXTS
+    return has_no_value(cell)
+
+
+def has_no_value(cell: Any) -> bool:
+    """Tell whether a cell is None, NaN, NaT or pandas.NA."""
     if cell is None:
         return True
+    if is_container(cell):
+        return False
     try:
         # NaN is the number that differs from itself; pandas.NA refuses the question.
         return bool(cell != cell)
     except (TypeError, ValueError):
         return True
+
+
+def is_container(cell: Any) -> bool:
+    """Tell whether a cell has values of its own, as a list has."""
+    return hasattr(cell, "__len__") and not isinstance(cell, (str, bytes))
 
 
 def as_numbers(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -115,18 +127,30 @@ def as_numbers(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         return numbers, ~np.isnan(numbers)
     if cells.dtype.kind in "mM":
         return np.zeros(len(cells)), np.zeros(len(cells), dtype=bool)
+    found = _all_numbers(cells)
+    if found is None:
+        found = np.fromiter(map(_number, cells.tolist()), dtype=np.float64, count=len(cells))
+    return found, ~np.isnan(found)
+
+
+def _all_numbers(cells: Cells) -> NDArray[np.float64] | None:
+    """Return the cells as numbers if all are real ones, which is quicker than one by one."""
     try:
         numbers = np.array(cells.tolist(), dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        numbers = np.fromiter(map(_number, cells), dtype=np.float64, count=len(cells))
-    return numbers, ~np.isnan(numbers)
+        return None
+    return numbers if numbers.ndim == 1 else None
 
 
 def _number(cell: Any) -> float:
+    if is_container(cell):
+        return math.nan
     try:
         return float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def labels_of(tables: Sequence[Table], name: str) -> list[Cells]:

@@ -71,8 +71,11 @@ class Sample:
         usable = numeric & np.isfinite(values)
         if not usable.all():
             first = int(np.argmin(usable))
+            place = self.table.place(first, self.target)
+            if numeric[first]:
+                raise InputError(f"{place}: {values[first]} is not finite; correct it, or drop it")
             raise InputError(
-                f"{self.table.place(first, self.target)}: {self.labels[first]!r} is not a number; "
+                f"{place}: {self.labels[first]!r} is not a number; "
                 "to predict classes, use task classification (certune tune logistic)"
             )
         return values

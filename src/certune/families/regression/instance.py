@@ -165,7 +165,12 @@ def _targets(values: ArrayLike, what: str, size: int) -> FloatArray:
         raise InputError(f"{what} must have one number for each of {size} rows, got {array.shape}")
     wrong = np.flatnonzero(~(np.abs(array) < 1e100))
     if wrong.size:
-        raise InputError(
-            f"{what} has the value {array[wrong[0]]} in row {wrong[0]}; drop rows without a target"
+        value = array[wrong[0]]
+        remedy = (
+            "divide the targets by a number such as their standard deviation, for squares of them "
+            "are added up"
+            if np.isfinite(value)
+            else "drop rows without a target"
         )
+        raise InputError(f"{what} has the value {value} in row {wrong[0]}; {remedy}")
     return array
