@@ -219,6 +219,18 @@ def test_a_map_that_is_open_is_said_to_be(plain, width, drawn):
     assert told in page
 
 
+def test_a_map_that_takes_too_long_is_said_to_be_missing(monkeypatch, tmp_path):
+    metrics = ("euclidean", "cityblock")
+    instances = ct.datasets.random_clustering(2, 2, 4, metrics=metrics)
+    family = ct.Linkage("power-mean", alpha=(0.5, 4), weights="tune", n_metrics=2)
+    result = ct.tune(family, instances)
+    monkeypatch.setattr("certune.tuning.space.cell_map.REPORT_SECONDS", -1.0)
+    result.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "Too little of the map was known in the time of a report" in page
+    assert 'id="cells"' not in page
+
+
 def test_options_of_the_command_line_are_not_torn(plain):
     findings = findings_of(plain[0], shared_rows=True)
     assert "with <code>--holdout 0.25</code>." in page_of(findings)

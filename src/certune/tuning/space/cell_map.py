@@ -99,10 +99,9 @@ def cell_map(
     slack = (highest - lowest) / resolution if family.tolerance else Fraction(0)
     mapping = _Mapping(family, listed, criterion, axes, resolution, slack)
     mapping.run(box)
-    metrics = getattr(listed[0], "metric_names", ())
-    names = (_title(box, axes[0], metrics), _title(box, axes[1], metrics))
     found = zip(*mapping.found, strict=True)
     cells, lower, upper = (tuple(column) for column in found)
+    names = _names(box, axes, listed)
     return CellMap(names, cells, lower, upper, slack, family.score, criterion)
 
 
@@ -229,9 +228,9 @@ def _between(low: float, high: float, share: float) -> float:
 def map_for_report(
     family: Family, instances: Sequence[Any], criterion: Criterion
 ) -> CellMap | None:
-    """Return a map that is fine enough to be looked at, or None if that would take long.
+    """Return a map that is fine enough to be looked at, all of it open if that would take long.
 
-    For families with two free coordinates and bounds on boxes.
+    None for families without two free coordinates and bounds on boxes.
     """
     if family.space.n_free != 2 or not family.bounds_boxes:
         return None
@@ -247,7 +246,23 @@ def map_for_report(
         except CertuneError:
             # Such as three weights, which are no plane of two intervals.
             return None
-    return None
+    return _open_map(family, instances, criterion)
+
+
+def _open_map(family: Family, instances: Sequence[Any], criterion: Criterion) -> CellMap:
+    """Return the map of which nothing is known: one cell with the range of the utilities."""
+    box, axes = _plane(family, None, {})
+    lower, upper = (
+        criterion.value([Fraction(end)] * len(instances)) for end in family.utility_range
+    )
+    plane: Any = _ends(box, axes[0]) + _ends(box, axes[1])
+    names = _names(box, axes, instances)
+    return CellMap(names, (plane,), (lower,), (upper,), Fraction(0), family.score, criterion)
+
+
+def _names(box: Box, axes: tuple[int, int], instances: Sequence[Any]) -> tuple[str, str]:
+    metrics = getattr(instances[0], "metric_names", ())
+    return _title(box, axes[0], metrics), _title(box, axes[1], metrics)
 
 
 def _narrowed(bound: BoxBound, old: BoxBound | None) -> BoxBound:
