@@ -129,6 +129,14 @@ def test_rounds_end_with_the_data_and_have_whole_ticks(browser, page):
 
 
 @pytest.mark.parametrize("page", ["tuning"], indirect=True)
+def test_small_numbers_have_few_zeros(browser, page):
+    browser.get(page)
+    numbers = "[0, 0.25, 0.0001, 0.00009, 3.7e-6, -2.3e-7, 12000, null]"
+    texts = browser.execute_script(f"return {numbers}.map((x) => certune.shown(x))")
+    assert texts == ["0", "0.25", "0.0001", "9e-5", "3.7e-6", "-2.3e-7", "12000", "unknown"]
+
+
+@pytest.mark.parametrize("page", ["tuning"], indirect=True)
 def test_the_learning_curve_has_ticks_between_its_ends(browser, page):
     browser.get(page)
     (axis,) = option_of(browser, "learning")["xAxis"]

@@ -30,6 +30,10 @@ def run(*arguments):
     return CliRunner().invoke(main, ["bound", *arguments])
 
 
+def test_the_list_of_commands_cuts_no_sentence():
+    assert "..." not in run("--help").output.split("Commands:")[1]
+
+
 @pytest.mark.parametrize("family", COMMANDS)
 def test_json_agrees_with_the_table(family):
     result = run(family, *COMMANDS[family], "--json")

@@ -224,7 +224,7 @@ for _kind in ("min-max", "power-mean", "product", "energy"):
 )  # fmt: skip
 @reports
 def harmonic_labeling(n: int, labeled: int, metrics: int, weights: str) -> PiecewiseStructure:
-    """Graph-based semi-supervised labelling with an RBF kernel."""
+    """Graph labelling with an RBF kernel."""
     from certune.pfaffian.bounds.applications import harmonic_labeling_structure
 
     if labeled >= n:
@@ -246,7 +246,7 @@ def harmonic_labeling(n: int, labeled: int, metrics: int, weights: str) -> Piece
 def logistic(
     n: int, validation: int | None, lam: tuple[float, float], step: float
 ) -> HomogeneousStructure:
-    """Regularised logistic regression, by its piecewise linear path."""
+    """Logistic regression, by its piecewise linear path."""
     from certune.pfaffian.bounds.applications import logistic_surrogate_structure
 
     return logistic_surrogate_structure(n, validation or n, lam, step)
@@ -268,7 +268,7 @@ def _chain_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--k", type=COUNT, required=True, help="Distinct predicates.")
 @reports
 def gj(q: int, m: int, degree: int, d: int, k: int) -> GJStructure:
-    """Raw counts of a Pfaffian GJ algorithm, which you vouch for."""
+    """A Pfaffian GJ algorithm, by counts you vouch for."""
     from certune.pfaffian.structure import GJStructure
 
     return GJStructure(
@@ -291,7 +291,7 @@ def gj(q: int, m: int, degree: int, d: int, k: int) -> GJStructure:
 def piecewise(
     q: int, m: int, degree: int, d: int, pieces: int, boundaries: int, constant: bool
 ) -> PiecewiseStructure:
-    """Raw counts of a Pfaffian piecewise structure, which you vouch for."""
+    """A piecewise structure, by counts you vouch for."""
     from certune.pfaffian.structure import PiecewiseStructure
 
     return PiecewiseStructure(

@@ -7,8 +7,12 @@ const certune = (function () {
   const charts = [];
 
   // Numbers as people write them.
-  const shown = (value, digits = 5) =>
-    value === null || value === undefined ? "unknown" : String(Number(Number(value).toPrecision(digits)));
+  function shown(value, digits = 5) {
+    if (value === null || value === undefined) return "unknown";
+    const rounded = Number(Number(value).toPrecision(digits));
+    // As Python writes them: JavaScript has zeros down to 1e-6.
+    return rounded && Math.abs(rounded) < 1e-4 ? rounded.toExponential() : String(rounded);
+  }
   const escaped = (text) =>
     String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
   const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
