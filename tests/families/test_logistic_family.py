@@ -281,3 +281,21 @@ def test_exact_ties_end_before_the_coefficient_that_breaks_them(seed, metric):
         for lam in (float(start), float(stop)):
             assert family.run(instance, {"lam": lam}) == result.landscape(lam)
     assert ct.verify(result.certificate, family, [instance]).n_runs > 0
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc-auc"])
+def test_a_coefficient_smaller_than_its_error_has_the_sign_of_its_face(metric):
+    """Within a rounding of the largest lam points may tie, but their order is not turned round."""
+    family = ct.RegularizedLogistic("l1", lam=(1e-3, 1.0), metric=metric, fit_intercept=False)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(14, 3))
+        y = (X @ rng.normal(size=3) + 0.5 * rng.normal(size=14) > 0).astype(int)
+        y[:2] = 0, 1
+        X_val, y_val = rng.integers(-1, 2, (6, 3)).astype(float), rng.integers(0, 2, 6)
+        y_val[:2] = 0, 1
+        instance = ct.ClassificationInstance(X, y, X_val, y_val)
+        largest = float(np.abs(X.T @ (y - 0.5)).max()) / 14
+        possible = {family.run(instance, largest * factor) for factor in (1 - 1e-8, 1 + 1e-8)}
+        for lam in (math.nextafter(largest, 0.0), largest, math.nextafter(largest, 1.0)):
+            assert family.run(instance, lam) in possible

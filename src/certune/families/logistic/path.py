@@ -6,6 +6,7 @@ on touching intervals, and along with them the polynomials of a quantity that is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -151,4 +152,8 @@ def solution_at(data: TrainingData, lam: float, target: float) -> Solution:
     face, node = lasso_solution(
         LassoProblem(data.design, data.penalties, data.row_weights), lam, target
     )
-    return Solution(face.expanded(node.point), face.columns, node.radius)
+    point = node.point.copy()
+    # Within its error of zero a coefficient may come out on the other side of its face.
+    beyond = face.signs * point[: face.signs.size] <= 0.0
+    point[: face.signs.size][beyond] = face.signs[beyond] * sys.float_info.min
+    return Solution(face.expanded(point), face.columns, node.radius)
