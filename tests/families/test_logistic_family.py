@@ -299,3 +299,15 @@ def test_a_coefficient_smaller_than_its_error_has_the_sign_of_its_face(metric):
         possible = {family.run(instance, largest * factor) for factor in (1 - 1e-8, 1 + 1e-8)}
         for lam in (math.nextafter(largest, 0.0), largest, math.nextafter(largest, 1.0)):
             assert family.run(instance, lam) in possible
+
+
+@pytest.mark.parametrize("multi_class", ["multinomial", "ovr"])
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_constant_columns_leave_the_intercept(penalty, multi_class):
+    labels = np.repeat([0, 1], [21, 9])
+    held_out = np.repeat([0, 1], [6, 4])
+    instance = ct.ClassificationInstance(np.ones((30, 2)), labels, np.ones((10, 2)), held_out)
+    family = ct.RegularizedLogistic(penalty, C=(0.01, 10.0), multi_class=multi_class)
+    expected = -(6 * math.log(0.7) + 4 * math.log(0.3)) / 10
+    assert ct.tune(family, [instance]).best_score == pytest.approx(expected, abs=1e-9)
+    assert 2.0 - family.run(instance, 0.5) == pytest.approx(expected, abs=1e-9)

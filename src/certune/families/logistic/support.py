@@ -277,9 +277,9 @@ def _with_doubtful(
     for _ in range(MOST_EXCHANGES):
         [excess], _ = face.conditions([node])
         excess[face.active] = 0.0
-        column = int(np.argmax(excess))
-        if excess[column] <= 0.0:
+        if (excess <= 0.0).all():
             break
+        column = int(np.argmax(excess))
         gradient = -float(problem.features[column] @ (problem.row_weights * node.chances))
         wider = problem.face(
             np.append(face.active, column), np.append(face.signs, -np.sign(gradient))
