@@ -311,3 +311,12 @@ def test_constant_columns_leave_the_intercept(penalty, multi_class):
     expected = -(6 * math.log(0.7) + 4 * math.log(0.3)) / 10
     assert ct.tune(family, [instance]).best_score == pytest.approx(expected, abs=1e-9)
     assert 2.0 - family.run(instance, 0.5) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_columns_of_zeros_without_an_intercept_leave_nothing(penalty):
+    labels = np.repeat([0, 1], [21, 9])
+    held_out = np.repeat([0, 1], [6, 4])
+    instance = ct.ClassificationInstance(np.zeros((30, 2)), labels, np.zeros((10, 2)), held_out)
+    family = ct.RegularizedLogistic(penalty, lam=(0.01, 10.0), fit_intercept=False)
+    assert ct.tune(family, [instance]).best_score == pytest.approx(math.log(2), abs=1e-9)

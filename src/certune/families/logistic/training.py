@@ -179,6 +179,8 @@ class TrainingData:
         """
         constant, duplicates = self.columns
         zero = [j for j in constant if self.fit_intercept or self.features[0, j] == 0.0]
+        if self.penalty == "l2" and not self.fit_intercept and len(zero) == len(self.features[0]):
+            zero.pop()  # a Hessian has one row at least; the penalty keeps the coefficient at 0
         dropped = [*zero, *duplicates] if self.penalty == "l1" else zero
         return np.setdiff1d(np.arange(self.instance.n_features), dropped)
 
