@@ -320,7 +320,8 @@ def moment(command, number, steps, wait):
         reader.join()
         errors.seek(0)
         err = errors.read()
-    answers = [line for line in lines if line.startswith("{")]
+    # An interrupt can come between a number of steps and the end of its line.
+    answers = [line[line.index("{") :] for line in lines if "{" in line]
     answer = json.loads(answers[0]) if answers else {}
     return {
         "took": max(0.0, answer.get("answered", ended) - sent),
@@ -343,7 +344,7 @@ def follow(stream, steps, lines, enough):
     """Keep the lines of a process; tell when it has begun and made some steps, or has answered."""
     for line in stream:
         lines.append(line)
-        if len(lines) > steps or line.startswith("{"):
+        if len(lines) > steps or "{" in line:
             enough.set()
     enough.set()
 
