@@ -93,6 +93,8 @@ def test_best_estimator_has_the_tuned_utility(penalty, standardize, fit_intercep
     losses = []
     for instance in instances:
         model = clone(result.best_estimator).fit(instance.X, instance.y)
+        again = clone(result.best_estimator).fit(instance.X, instance.y)
+        assert np.array_equal(model.predict_proba(X), again.predict_proba(X))
         scores = model.decision_function(instance.X_val)
         losses.append(np.logaddexp(0.0, -instance.y_val * scores).mean())
     assert 2.0 - np.mean(losses) == pytest.approx(result.best_value, abs=1e-3)

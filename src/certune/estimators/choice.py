@@ -131,7 +131,8 @@ def _logistic_regression(
 
     options: dict[str, Any] = {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}
     if family.penalty == "l1":
-        options = {"solver": "liblinear", "tol": 1e-10, "max_iter": 1_000_000, **_l1_option()}
+        options = {"solver": "liblinear", "tol": 1e-9, "max_iter": 1_000_000, **_l1_option()}
+        options["random_state"] = 0  # the order of its steps is random, and so are its last digits
         if family.fit_intercept:
             options["intercept_scaling"] = 1e6
     model = LogisticRegression(
