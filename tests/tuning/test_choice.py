@@ -300,3 +300,13 @@ def test_weights_of_alternatives_belong_to_the_same_instances():
     prints = other.instance_fingerprints
     moved = dataclasses.replace(honest, proofs=proofs, instance_fingerprints=prints)
     assert ct.verify(moved.sealed(), choice, forms).optimal
+
+
+def test_what_was_verified_is_said_by_the_score_of_its_own():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    folds = ct.folds(X, X[:, 0] + rng.normal(size=60) > 0, cv=2, task="classification")
+    choice = ct.Choice({name: ct.RegularizedLogistic(name, lam=(0.01, 1)) for name in ("l1", "l2")})
+    result = ct.tune(choice, folds, progress=False)
+    said = str(ct.verify(result.certificate, choice, folds))
+    assert f"best mean log-loss {result.best_score:.6g} by" in said

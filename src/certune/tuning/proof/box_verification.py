@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from certune.aggregates import Criterion
 from certune.box import Box
-from certune.cards import Carded
 from certune.dual import aggregated
 from certune.errors import CertificateError, ParameterError
 from certune.families.base import BoxBound, Family
-from certune.guarantees.records import counted
-from certune.scores import Score
 from certune.space import Simplex
 from certune.tuning.instances import instance_name
 from certune.tuning.proof.box_certificate import BoxCertificate
 from certune.tuning.proof.proofs import check_plain_run, demand, proving
+from certune.tuning.proof.report import Verified
 from certune.tuning.schema import shown
 from certune.tuning.space.upper_values import UpperValue
 
@@ -48,8 +46,8 @@ class Budget:
         return self.left >= 0
 
 
-@dataclass(frozen=True, repr=False)
-class BoxVerificationReport(Carded):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class BoxVerificationReport(Verified):
     """What :func:`certune.verify` has checked; it exists only if everything was right.
 
     Attributes
@@ -60,40 +58,15 @@ class BoxVerificationReport(Carded):
         Boxes that cover the space and whose bounds were proved again.
     n_runs : int
         Plain runs that agreed.
-    best_value, upper_bound : Fraction
-        The confirmed claims.
-    tolerance : float
-        The gap at which an optimum counts as proved, a property of the family.
-    elapsed : float
-        Seconds.
-    aggregate : str
-        What was maximised, in words.
-    score : Score
-        What utilities mean to people.
     """
 
-    n_instances: int
     n_boxes: int
     n_runs: int
-    best_value: Fraction
-    upper_bound: Fraction
-    tolerance: float
-    elapsed: float
-    aggregate: str = "mean utility"
-    score: Score = field(default_factory=Score)
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the certificate proves that nothing is better."""
-        return self.upper_bound - self.best_value <= Fraction(self.tolerance)
 
     def __str__(self) -> str:
-        bound = f"the {self.score.bound_name} {float(self.score.of(self.upper_bound)):.6g}"
-        proved = "optimality" if self.optimal else bound
         return (
-            f"certificate verified: {proved} on {counted(self.n_instances, 'instance')}, best "
-            f"{self.aggregate} {float(self.score.of(self.best_value)):.6g}; {self.n_boxes} boxes "
-            f"proved again, {self.n_runs} plain runs agree, {self.elapsed:.1f} s"
+            f"{self._confirmed()}; {self.n_boxes} boxes proved again, {self.n_runs} plain runs "
+            f"agree, {self.elapsed:.1f} s"
         )
 
 

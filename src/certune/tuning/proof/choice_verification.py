@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from certune.cards import Carded
 from certune.tuning.choice.choice import Choice
-from certune.tuning.proof.box_verification import BoxVerificationReport
 from certune.tuning.proof.choice_certificate import ChoiceCertificate
 from certune.tuning.proof.origin import places_of
 from certune.tuning.proof.proofs import demand
+from certune.tuning.proof.report import Verified
 from certune.tuning.schema import shown
 
 
-@dataclass(frozen=True, repr=False)
-class ChoiceVerificationReport(Carded):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ChoiceVerificationReport(Verified):
     """What :func:`certune.verify` has checked about a choice; it exists only if all was right.
 
     Attributes
@@ -31,37 +30,19 @@ class ChoiceVerificationReport(Carded):
         The winner.
     n_instances : int
         Number of instances.
-    covers_all : bool
-        Whether the certificate of the winner covers all instances.
-    best_value, upper_bound : Fraction
-        The confirmed claims.
-    tolerance : float
-        The gap at which an optimum counts as proved.
-    elapsed : float
-        Seconds.
     """
 
     reports: dict[str, Any]
     best_alternative: str
-    n_instances: int
-    covers_all: bool
-    best_value: Fraction
-    upper_bound: Fraction
-    tolerance: float
-    elapsed: float
 
     @property
-    def optimal(self) -> bool:
-        """Whether nothing of any alternative is better on all instances."""
-        return self.covers_all and self.upper_bound - self.best_value <= Fraction(self.tolerance)
+    def covers_all(self) -> bool:
+        """Whether the certificate of the winner covers all instances."""
+        return bool(self.reports[self.best_alternative].covers_all)
 
     def __str__(self) -> str:
-        proved = "optimality" if self.optimal else f"the upper bound {float(self.upper_bound):.6g}"
-        lines = [
-            f"certificate verified: {proved} among {len(self.reports)} alternatives on "
-            f"{self.n_instances} instances, best value {float(self.best_value):.6g} by "
-            f"{self.best_alternative}, {self.elapsed:.1f} s"
-        ]
+        confirmed = self._confirmed(f" among {len(self.reports)} alternatives")
+        lines = [f"{confirmed} by {self.best_alternative}, {self.elapsed:.1f} s"]
         return "\n".join([*lines, *(f"{name}: {item}" for name, item in self.reports.items())])
 
 
@@ -121,17 +102,16 @@ def verify_choice(
             f"give {shown(found)}.",
         )
     report = reports[certificate.best_alternative]
-    n_instances = len(listed[certificate.best_alternative])
-    is_box = isinstance(report, BoxVerificationReport)
     return ChoiceVerificationReport(
         reports=reports,
         best_alternative=certificate.best_alternative,
-        n_instances=n_instances,
-        covers_all=is_box or report.n_covered == n_instances,
+        n_instances=report.n_instances,
         best_value=certificate.best_value,
         upper_bound=certificate.upper_bound,
         tolerance=choice.tolerance,
         elapsed=time.perf_counter() - started,
+        aggregate=report.aggregate,
+        score=report.score,
     )
 
 

@@ -11,12 +11,11 @@ import math
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from certune.cards import Carded
 from certune.dual import PiecewiseFunction
 from certune.dual.codec import MOST_BITS
 from certune.errors import CertificateError, InputError
@@ -24,7 +23,6 @@ from certune.families.base import Family
 from certune.files import read_text
 from certune.guarantees.records import counted
 from certune.runs.directory import read_events
-from certune.scores import Score
 from certune.stages import stage
 from certune.tuning.choice.choice import Choice, Slices
 from certune.tuning.instances import checked_family, checked_instances, instance_name
@@ -37,61 +35,41 @@ from certune.tuning.proof.claims import claims_from
 from certune.tuning.proof.inequalities import check_best_point, prove_claims
 from certune.tuning.proof.origin import check_origin, in_order
 from certune.tuning.proof.proofs import Case, check_runs, check_windows, demand
+from certune.tuning.proof.report import Verified
 from certune.tuning.schema import shown
 
 AnyCertificate: TypeAlias = Certificate | BoxCertificate | ChoiceCertificate
 
 
-@dataclass(frozen=True, repr=False)
-class VerificationReport(Carded):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class VerificationReport(Verified):
     """What :func:`verify` has checked; it exists only if everything was right.
 
     Attributes
     ----------
-    aggregate : str
-        What was maximised, in words.
     n_instances, n_covered : int
         All instances, and those whose exact functions are in the certificate.
     n_pieces, n_gaps : int
         Pieces and gaps that were proved again.
     n_runs : int
         Plain runs that agreed.
-    best_value, upper_bound : Fraction
-        The confirmed claims.
-    tolerance : float
-        The gap at which an optimum counts as proved, a property of the family.
-    elapsed : float
-        Seconds.
-    score : Score
-        What utilities mean to people.
     """
 
-    n_instances: int
     n_covered: int
     n_pieces: int
     n_gaps: int
     n_runs: int
-    best_value: Fraction
-    upper_bound: Fraction
-    tolerance: float
-    elapsed: float
-    aggregate: str = "mean utility"
-    score: Score = field(default_factory=Score)
 
     @property
-    def optimal(self) -> bool:
-        """Whether the certificate proves that nothing is better on all instances."""
-        gap = self.upper_bound - self.best_value
-        return self.n_covered == self.n_instances and gap <= Fraction(self.tolerance)
+    def covers_all(self) -> bool:
+        """Whether all instances have an exact function."""
+        return self.n_covered == self.n_instances
 
     def __str__(self) -> str:
-        bound = f"the {self.score.bound_name} {float(self.score.of(self.upper_bound)):.6g}"
-        proved = "optimality" if self.optimal else bound
         return (
-            f"certificate verified: {proved} on {counted(self.n_instances, 'instance')}, best "
-            f"{self.aggregate} {float(self.score.of(self.best_value)):.6g} on {self.n_covered} of "
-            f"them; {self.n_pieces} pieces and {self.n_gaps} gaps proved again, {self.n_runs} "
-            f"plain runs agree, {self.elapsed:.1f} s"
+            f"{self._confirmed()} on {self.n_covered} of them; {counted(self.n_pieces, 'piece')} "
+            f"and {counted(self.n_gaps, 'gap')} proved again, {self.n_runs} plain runs agree, "
+            f"{self.elapsed:.1f} s"
         )
 
 
