@@ -109,6 +109,11 @@ def test_utilities_that_are_no_numbers_are_refused(utilities):
         ct.Quantile(0.5).value(utilities)
 
 
+def test_an_aggregate_of_nothing_is_refused():
+    with pytest.raises(ct.InputError, match="there must be one at least"):
+        ct.Quantile(0.5).value([])
+
+
 def test_every_utility_needs_its_weight():
     with pytest.raises(ct.InputError, match="as many of each"):
         ct.CVaR(0.5).value([1, 2], [1])
